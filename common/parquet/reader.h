@@ -1,0 +1,48 @@
+/* Parquet reader: a flat file in, batches out. Never trusts a length: hostile bytes give ERR_CORRUPT that says what and
+ * where; what we do not read (nested, encrypted, unknown codec) gives ERR_INVALID that names column and feature. */
+#ifndef GRANARY_PARQUET_READER_H
+#define GRANARY_PARQUET_READER_H
+
+#include "common/parquet/sink.h"
+#include "common/rows/batch.h"
+
+struct parquet_reader;
+
+/* Reads and checks the footer. The source is copied (its context borrowed). A footer over 64 MiB is refused. */
+MUST_CHECK enum err_code parquet_reader_open(const struct parquet_source *source, struct parquet_reader **out,
+                                             struct error *err);
+void parquet_reader_free(struct parquet_reader *reader);
+DEFINE_AUTO(struct parquet_reader, parquet_reader_free)
+
+uint64_t parquet_reader_rows(const struct parquet_reader *reader);
+size_t parquet_reader_row_groups(const struct parquet_reader *reader);
+uint64_t parquet_reader_row_group_rows(const struct parquet_reader *reader, size_t row_group);
+/* Columns as the file has them (field ids, or 1.. in order where it has none). Its table id and version come from the
+ * key-values where present. A file without a timestamp column has timestamp_column == UINT32_MAX. Borrowed. */
+const struct schema *parquet_reader_schema(const struct parquet_reader *reader);
+const char *parquet_reader_key_value(const struct parquet_reader *reader, const char *key); /* NULL when absent */
+/* Trusted statistics of a column chunk; has_min/has_max false where there are none. */
+void parquet_reader_stats(const struct parquet_reader *reader, size_t row_group, size_t column,
+                          struct column_stats *out);
+
+/* A cursor reads some columns of some row groups front to back, page by page: memory is bounded by a page and a
+ * dictionary per column. Several cursors of one reader may exist; one thread at a time. */
+struct parquet_cursor;
+struct parquet_cursor_options {
+    const uint32_t *columns;    /* indexes into the file's schema; NULL for all */
+    size_t column_count;
+    const uint8_t *row_groups;  /* one byte per row group: 1 reads it; NULL for all */
+    uint32_t batch_rows;        /* 0 means 8192 */
+};
+MUST_CHECK enum err_code parquet_cursor_open(struct parquet_reader *reader,
+                                             const struct parquet_cursor_options *options,
+                                             struct parquet_cursor **out, struct error *err);
+void parquet_cursor_free(struct parquet_cursor *cursor);
+DEFINE_AUTO(struct parquet_cursor, parquet_cursor_free)
+/* Schema of the batches: the chosen columns in the order asked. Borrowed from the cursor. */
+const struct schema *parquet_cursor_schema(const struct parquet_cursor *cursor);
+/* The next rows, at most batch_rows; *out is borrowed until the next call and is NULL at the end. */
+MUST_CHECK enum err_code parquet_cursor_next(struct parquet_cursor *cursor, const struct batch **out,
+                                             struct error *err);
+
+#endif

@@ -1,0 +1,125 @@
+/* Columnar batches: some rows of one schema, column by column. The one form in which rows travel between the decoders,
+ * the partition file, the merge and the HTTP answers. Not thread safe; hand a batch on, do not share it. */
+#ifndef GRANARY_ROWS_BATCH_H
+#define GRANARY_ROWS_BATCH_H
+
+#include "common/base/buf.h"
+#include "common/rows/schema.h"
+
+/* Values are dense: slot i belongs to row i, null slots hold zeros (or an empty range).
+ * Fixed width: bool uint8_t 0/1; int32, date int32_t; int64, timestamp, decimal int64_t; float; double; uuid 16 bytes.
+ * Variable width (string, bytes, json): offsets[i] .. offsets[i + 1] in data; row_count + 1 offsets, offsets[0] == 0. */
+struct column {
+    enum column_type type;
+    uint32_t null_count;
+    uint8_t *valid; /* bit i (least significant first) set: not null. NULL while null_count == 0 */
+    union {
+        uint8_t *u8;
+        int32_t *i32;
+        int64_t *i64;
+        float *f32;
+        double *f64;
+        struct uuid *uuid;
+        void *raw;
+    } values;           /* NULL for variable width */
+    uint32_t *offsets;  /* variable width only */
+    uint8_t *data;      /* variable width only */
+    size_t data_capacity_bytes;
+};
+
+struct batch {
+    const struct schema *schema; /* borrowed; outlives the batch */
+    uint32_t row_count;
+    uint32_t row_capacity;
+    struct column *columns; /* schema->column_count of them */
+};
+
+enum { BATCH_MAX_ROWS = 1 << 24 };
+
+size_t column_type_width(enum column_type type); /* bytes per value; 0 for variable width */
+bool column_type_is_variable(enum column_type type);
+
+/* An empty batch with room for `row_capacity` rows (grown as needed by the appenders). */
+MUST_CHECK enum err_code batch_new(const struct schema *schema, uint32_t row_capacity, struct batch **out,
+                                   struct error *err);
+void batch_free(struct batch *batch);
+DEFINE_AUTO(struct batch, batch_free)
+void batch_clear(struct batch *batch); /* no rows, memory kept */
+
+/* Row-wise building. Set every column once for row `row_count`, then batch_row_end; or batch_row_abandon undoes what was
+ * set for the row in progress. A column not set becomes null (row_end fails with ERR_INVALID where that is not allowed
+ * and leaves the row in progress). batch_row_begin makes room. */
+MUST_CHECK enum err_code batch_row_begin(struct batch *batch, struct error *err);
+MUST_CHECK enum err_code batch_row_end(struct batch *batch, struct error *err);
+void batch_row_abandon(struct batch *batch);
+MUST_CHECK enum err_code batch_set_variable(struct batch *batch, uint32_t column, const void *data, size_t length_bytes,
+                                            struct error *err);
+void batch_set_null(struct batch *batch, uint32_t column);
+void batch_set_bool(struct batch *batch, uint32_t column, bool value);
+void batch_set_i32(struct batch *batch, uint32_t column, int32_t value); /* int32, date */
+void batch_set_i64(struct batch *batch, uint32_t column, int64_t value); /* int64, timestamp, decimal */
+void batch_set_float(struct batch *batch, uint32_t column, float value);
+void batch_set_double(struct batch *batch, uint32_t column, double value);
+void batch_set_uuid(struct batch *batch, uint32_t column, const struct uuid *value);
+
+static inline bool column_is_null(const struct column *column, uint32_t row)
+{
+    return column->valid != NULL && (column->valid[row >> 3] >> (row & 7) & 1) == 0;
+}
+static inline const uint8_t *column_variable(const struct column *column, uint32_t row, uint32_t *out_length)
+{
+    *out_length = column->offsets[row + 1] - column->offsets[row];
+    return column->data + column->offsets[row];
+}
+
+/* Appends rows [first, first + count) of `from` (same schema). */
+MUST_CHECK enum err_code batch_append_range(struct batch *to, const struct batch *from, uint32_t first, uint32_t count,
+                                            struct error *err);
+/* Appends rows from[rows[0]], from[rows[1]], ... */
+MUST_CHECK enum err_code batch_append_rows(struct batch *to, const struct batch *from, const uint32_t *rows,
+                                           uint32_t count, struct error *err);
+/* Same rows under another schema (schema_reconcile decides): added columns null, widened types widened. */
+MUST_CHECK enum err_code batch_convert(const struct batch *from, const struct schema *to, struct batch **out,
+                                       struct error *err);
+
+/* Stable order by the schema's sort keys: fills `order` (row_count entries) with row indexes. Already sorted input is
+ * noticed in one pass. */
+MUST_CHECK enum err_code batch_sort_order(const struct batch *batch, uint32_t *order, struct error *err);
+/* Compares row a of x with row b of y by the sort keys (same schema). <0, 0, >0. Nulls last, strings bytewise. */
+int batch_compare_rows(const struct batch *x, uint32_t a, const struct batch *y, uint32_t b);
+
+size_t batch_memory_bytes(const struct batch *batch); /* values, bitmaps, offsets and data in use */
+
+/* --- statistics ----------------------------------------------------------------------------------------------- */
+
+/* Bounds of one column over some rows. Values in `min`/`max` as the type's plain bytes (little-endian fixed width,
+ * strings as they are, cut to 64 bytes: min cut is still a lower bound, max is then raised to stay an upper bound or
+ * absent). NaN is never a bound; has_bounds is false when all values are null or NaN. */
+enum { COLUMN_STATS_VALUE_BYTES = 64 };
+struct column_stats {
+    uint32_t column_id;
+    enum column_type type;
+    uint64_t null_count;
+    bool has_min, has_max;
+    uint8_t min_length, max_length;
+    uint8_t min[COLUMN_STATS_VALUE_BYTES];
+    uint8_t max[COLUMN_STATS_VALUE_BYTES];
+};
+void column_stats_init(struct column_stats *stats, const struct schema_column *column);
+void column_stats_update(struct column_stats *stats, const struct column *column, uint32_t first, uint32_t count);
+void column_stats_merge(struct column_stats *into, const struct column_stats *from);
+
+/* --- wire ------------------------------------------------------------------------------------------------------ */
+
+/* Self-delimiting binary form of a batch (magic, schema version, row count, columns; the whole zstd-compressed level 1
+ * and guarded by XXH3), appended to `out`. Deterministic. */
+MUST_CHECK enum err_code batch_encode(const struct batch *batch, struct buf *out, struct error *err);
+/* Decodes one batch from data[0..length); *out_used says how many bytes it took. Hostile bytes give ERR_CORRUPT; a batch
+ * that would need more than max_bytes decoded gives ERR_INVALID. Schema version and column types must be `schema`'s. */
+MUST_CHECK enum err_code batch_decode(const void *data, size_t length, const struct schema *schema, size_t max_bytes,
+                                      struct batch **out, size_t *out_used, struct error *err);
+/* Reads only the header: version and rows, without decoding. */
+MUST_CHECK enum err_code batch_peek(const void *data, size_t length, int32_t *out_version, uint32_t *out_rows,
+                                    struct error *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* Predicates over rows: `column op literal` joined with and, or, not and parentheses; `is null`, `is not null`, `in (...)`.
+ * Operators = != < <= > >=. Literals: 'text' ('' is a quote), numbers, true, false; times, dates, uuids, bytes (hex) and
+ * decimals as text. Comparison with null is false (two-valued: NOT of it is true only where the column is not null). */
+#ifndef GRANARY_ROWS_PREDICATE_H
+#define GRANARY_ROWS_PREDICATE_H
+
+#include "common/rows/batch.h"
+
+struct predicate;
+
+/* At most 64 KiB of text, 1,000 nodes, depth 64. ERR_INVALID says what was expected and at which character. */
+MUST_CHECK enum err_code predicate_parse(const char *text, size_t length, const struct schema *schema,
+                                         struct predicate **out, struct error *err);
+void predicate_free(struct predicate *predicate);
+DEFINE_AUTO(struct predicate, predicate_free)
+
+/* selected[i] = 1 where the row matches, else 0; `selected` holds batch->row_count bytes. The batch's schema may be any
+ * version: columns are met by id. A column that the batch lacks counts as null. */
+MUST_CHECK enum err_code predicate_evaluate(const struct predicate *predicate, const struct batch *batch,
+                                            uint8_t *selected, struct error *err);
+
+/* May any row within these statistics match? True when in doubt. Columns without statistics are in doubt. */
+bool predicate_may_match(const struct predicate *predicate, const struct column_stats *stats, size_t stats_count,
+                         uint64_t row_count);
+
+/* Sets needed[i] for each column index of the schema that the predicate reads. */
+void predicate_columns(const struct predicate *predicate, bool *needed);
+
+#endif

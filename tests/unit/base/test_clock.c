@@ -1,0 +1,83 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/base/clock.h"
+
+static void times_that_parse(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *formatted;
+    } cases[] = {
+        {"1970-01-01", "1970-01-01T00:00:00.000000Z"},
+        {"2026-11-30T01:02:03Z", "2026-11-30T01:02:03.000000Z"},
+        {"2026-11-30 01:02:03.5+01:30", "2026-11-29T23:32:03.500000Z"},
+        {"0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000Z"},
+        {"9999-12-31T23:59:59.999999000Z", "9999-12-31T23:59:59.999999Z"},
+        {"2000-02-29T12:00:00-23:59", "2000-03-01T11:59:00.000000Z"},
+        {"1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct error err = {0};
+        int64_t us;
+        char text[CLOCK_TEXT_BYTES];
+        assert_int_equal(clock_parse(cases[i].text, strlen(cases[i].text), &us, &err), OK);
+        assert_string_equal(clock_format(us, text), cases[i].formatted);
+    }
+}
+
+static void times_that_do_not(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"", "2026", "2026-13-01", "2026-02-29", "1900-02-29", "2026-01-01T24:00:00Z",
+                                        "2026-01-01T00:00:60Z", "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z",
+                                        "2026-01-01T00:00:00.0000001Z", "2026-01-01T00:00:00Zx", "x026-01-01"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct error err = {0};
+        int64_t us = 42;
+        assert_int_equal(clock_parse(cases[i], strlen(cases[i]), &us, &err), ERR_INVALID);
+        assert_int_equal(us, 42);
+        assert_non_null(strstr(err.text, cases[i]));
+    }
+}
+
+static void durations_round_trip(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t us;
+        const char *formatted;
+    } cases[] = {{"30d", 30 * CLOCK_DAY_US, "30d"}, {"24h", CLOCK_DAY_US, "1d"},   {"90s", 90 * CLOCK_SECOND_US, "90s"},
+                 {"0", 0, "0s"},                    {"200ms", 200000, "200ms"},    {"never", CLOCK_NEVER, "never"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct error err = {0};
+        int64_t us;
+        char text[CLOCK_TEXT_BYTES];
+        assert_int_equal(clock_parse_duration(cases[i].text, &us, &err), OK);
+        assert_int_equal(us, cases[i].us);
+        assert_string_equal(clock_format_duration(us, text), cases[i].formatted);
+    }
+    static const char *const bad[] = {"", "d", "1", "-1d", "1.5h", "1w", "99999999999999999d", "Never"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int64_t us = 42;
+        assert_int_equal(clock_parse_duration(bad[i], &us, NULL), ERR_INVALID);
+        assert_int_equal(us, 42);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_that_parse),
+        cmocka_unit_test(times_that_do_not),
+        cmocka_unit_test(durations_round_trip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
