@@ -42,9 +42,6 @@ MUST_CHECK enum err_code codec_compress(struct codec *codec, enum codec_kind kin
 MUST_CHECK enum err_code codec_decompress(struct codec *codec, enum codec_kind kind, const void *data, size_t length,
                                           void *out, size_t out_length, struct error *err);
 
-/* CRC-32 of RFC 1952 (zlib's), continued from `crc`; start with 0. */
-uint32_t codec_crc32(uint32_t crc, const void *data, size_t length);
-
 /* --- streams: pieces of a body, decompressed as they come ------------------------------------------------------- */
 
 struct codec_stream;

@@ -120,8 +120,3 @@ enum err_code codec_gzip_stream_step(void **context, struct codec_input *input, 
     }
     return OK;
 }
-
-uint32_t codec_crc32(uint32_t crc, const void *data, size_t length)
-{
-    return (uint32_t)crc32_z(crc, data, length);
-}

@@ -91,13 +91,6 @@ static void a_level_out_of_range_is_refused(void **state)
     }
 }
 
-static void crc32_is_the_one_of_gzip(void **state)
-{
-    (void)state;
-    assert_int_equal(codec_crc32(0, "123456789", 9), 0xcbf43926);
-    assert_int_equal(codec_crc32(codec_crc32(0, "1234", 4), "56789", 5), 0xcbf43926);
-}
-
 /* Feeds `data` in pieces of `piece` bytes, with room for `room` bytes at a time. */
 static enum err_code feed_all(struct codec_stream *stream, const uint8_t *data, size_t length, size_t piece,
                               size_t room, struct buf *out, struct error *err)
@@ -198,7 +191,6 @@ int main(void)
         cmocka_unit_test(equal_blocks_compress_to_equal_bytes),
         cmocka_unit_test(a_wrong_length_or_a_cut_block_is_corrupt),
         cmocka_unit_test(a_level_out_of_range_is_refused),
-        cmocka_unit_test(crc32_is_the_one_of_gzip),
         cmocka_unit_test(streams_take_any_pieces_and_several_members),
         cmocka_unit_test(a_stream_cut_off_anywhere_is_noticed),
         cmocka_unit_test(garbage_in_a_stream_is_invalid),
