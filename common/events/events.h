@@ -10,6 +10,7 @@
 #include "common/base/buf.h"
 #include "common/base/error.h"
 #include "common/base/uuid.h"
+#include "common/rows/stats.h"
 
 /* --- reap.v1, queue "reap": hints that these partitions may be reaped ------------------------------------------- */
 #define EVENT_REAP_TYPE "reap.v1"
@@ -58,13 +59,6 @@ MUST_CHECK enum err_code event_rewrite_decode(const void *data, size_t length, s
 
 /* --- rewrite_result.v1, the queue named in the task ------------------------------------------------------------- */
 #define EVENT_REWRITE_RESULT_TYPE "rewrite_result.v1"
-struct event_column_stats { /* as struct column_stats, without knowing common/rows */
-    uint32_t column_id;
-    uint64_t null_count;
-    bool has_min, has_max;
-    uint8_t min_length, max_length;
-    uint8_t min[64], max[64];
-};
 struct event_rewrite_result {
     struct uuid attempt_id;
     int64_t token;
@@ -78,7 +72,7 @@ struct event_rewrite_result {
     uint8_t sha256[32];
     const char *etag;
     size_t column_count;
-    struct event_column_stats *columns;
+    struct column_stats *columns;
 };
 MUST_CHECK enum err_code event_rewrite_result_encode(const struct event_rewrite_result *event, struct buf *out,
                                                      struct error *err);

@@ -5,6 +5,7 @@
 
 #include "common/base/buf.h"
 #include "common/rows/schema.h"
+#include "common/rows/stats.h"
 
 /* Values are dense: slot i belongs to row i, null slots hold zeros (or an empty range).
  * Fixed width: bool uint8_t 0/1; int32, date int32_t; int64, timestamp, decimal int64_t; float; double; uuid 16 bytes.
@@ -32,6 +33,8 @@ struct batch {
     uint32_t row_count;
     uint32_t row_capacity;
     struct column *columns; /* schema->column_count of them */
+    uint8_t *row_state;     /* private: for the row in progress, 1 where the column has a value */
+    uint8_t **bitmaps;      /* private: memory behind columns[i].valid, kept while there are no nulls */
 };
 
 enum { BATCH_MAX_ROWS = 1 << 24 };
@@ -46,21 +49,48 @@ void batch_free(struct batch *batch);
 DEFINE_AUTO(struct batch, batch_free)
 void batch_clear(struct batch *batch); /* no rows, memory kept */
 
-/* Row-wise building. Set every column once for row `row_count`, then batch_row_end; or batch_row_abandon undoes what was
- * set for the row in progress. A column not set becomes null (row_end fails with ERR_INVALID where that is not allowed
- * and leaves the row in progress). batch_row_begin makes room. */
+/* Row-wise building. batch_row_begin makes room; set every column once for row `row_count`, then batch_row_end; or
+ * batch_row_abandon forgets what was set for the row in progress. A column not set becomes null: row_end fails with
+ * ERR_INVALID where that is not allowed, names the column, and leaves the row in progress. */
 MUST_CHECK enum err_code batch_row_begin(struct batch *batch, struct error *err);
 MUST_CHECK enum err_code batch_row_end(struct batch *batch, struct error *err);
 void batch_row_abandon(struct batch *batch);
+/* `data` must not point into the batch. ERR_NO_MEMORY also when the column would pass 4 GiB. */
 MUST_CHECK enum err_code batch_set_variable(struct batch *batch, uint32_t column, const void *data, size_t length_bytes,
                                             struct error *err);
-void batch_set_null(struct batch *batch, uint32_t column);
-void batch_set_bool(struct batch *batch, uint32_t column, bool value);
-void batch_set_i32(struct batch *batch, uint32_t column, int32_t value); /* int32, date */
-void batch_set_i64(struct batch *batch, uint32_t column, int64_t value); /* int64, timestamp, decimal */
-void batch_set_float(struct batch *batch, uint32_t column, float value);
-void batch_set_double(struct batch *batch, uint32_t column, double value);
-void batch_set_uuid(struct batch *batch, uint32_t column, const struct uuid *value);
+
+static inline void batch_set_null(struct batch *batch, uint32_t column)
+{
+    batch->row_state[column] = 0;
+}
+static inline bool batch_is_set(const struct batch *batch, uint32_t column) /* in the row in progress */
+{
+    return batch->row_state[column] != 0;
+}
+#define BATCH_SETTER_(name, type, member)                                                  \
+    static inline void batch_set_##name(struct batch *batch, uint32_t column, type value)  \
+    {                                                                                      \
+        batch->columns[column].values.member[batch->row_count] = value;                    \
+        batch->row_state[column] = 1;                                                      \
+    }
+BATCH_SETTER_(bool, bool, u8)
+BATCH_SETTER_(i32, int32_t, i32) /* int32, date */
+BATCH_SETTER_(i64, int64_t, i64) /* int64, timestamp, decimal */
+BATCH_SETTER_(float, float, f32)
+BATCH_SETTER_(double, double, f64)
+#undef BATCH_SETTER_
+static inline void batch_set_uuid(struct batch *batch, uint32_t column, const struct uuid *value)
+{
+    batch->columns[column].values.uuid[batch->row_count] = *value;
+    batch->row_state[column] = 1;
+}
+
+/* Column-wise building: make room for rows and data bytes, write the slots [row_count, row_count + n) of every column
+ * (and offsets, bits and null_count with them), then raise row_count. */
+MUST_CHECK enum err_code batch_reserve(struct batch *batch, uint32_t more_rows, struct error *err);
+MUST_CHECK enum err_code batch_reserve_data(struct batch *batch, uint32_t column, size_t more_bytes, struct error *err);
+/* Makes `valid` not NULL, with the bits of the rows so far; bits from row_count on are undefined. */
+uint8_t *batch_need_valid(struct batch *batch, uint32_t column);
 
 static inline bool column_is_null(const struct column *column, uint32_t row)
 {
@@ -89,25 +119,6 @@ MUST_CHECK enum err_code batch_sort_order(const struct batch *batch, uint32_t *o
 int batch_compare_rows(const struct batch *x, uint32_t a, const struct batch *y, uint32_t b);
 
 size_t batch_memory_bytes(const struct batch *batch); /* values, bitmaps, offsets and data in use */
-
-/* --- statistics ----------------------------------------------------------------------------------------------- */
-
-/* Bounds of one column over some rows. Values in `min`/`max` as the type's plain bytes (little-endian fixed width,
- * strings as they are, cut to 64 bytes: min cut is still a lower bound, max is then raised to stay an upper bound or
- * absent). NaN is never a bound; has_bounds is false when all values are null or NaN. */
-enum { COLUMN_STATS_VALUE_BYTES = 64 };
-struct column_stats {
-    uint32_t column_id;
-    enum column_type type;
-    uint64_t null_count;
-    bool has_min, has_max;
-    uint8_t min_length, max_length;
-    uint8_t min[COLUMN_STATS_VALUE_BYTES];
-    uint8_t max[COLUMN_STATS_VALUE_BYTES];
-};
-void column_stats_init(struct column_stats *stats, const struct schema_column *column);
-void column_stats_update(struct column_stats *stats, const struct column *column, uint32_t first, uint32_t count);
-void column_stats_merge(struct column_stats *into, const struct column_stats *from);
 
 /* --- wire ------------------------------------------------------------------------------------------------------ */
 
