@@ -43,6 +43,8 @@ struct sort_key {
     bool descending; /* nulls always last */
 };
 
+struct schema_index; /* private: memory and hash tables */
+
 struct schema {
     struct uuid table_id;
     int32_t version; /* 1.. */
@@ -51,6 +53,7 @@ struct schema {
     uint32_t timestamp_column; /* index of the one timestamp column: type timestamp, not null */
     size_t sort_key_count;     /* at least 1; by default just the timestamp, ascending */
     struct sort_key sort_keys[SCHEMA_MAX_SORT_COLUMNS];
+    struct schema_index *index; /* NULL in a schema put together by hand: look-ups are then linear */
 };
 
 /* "bool", "int32", ..., "timestamp", "decimal(12,2)", "json". Text form of a column's type; returns text. */
