@@ -15,10 +15,14 @@ struct column_stats {
     enum column_type type;
     uint64_t null_count;
     bool has_min, has_max;
+    bool open_min, open_max; /* there are values that no bound covers: has_min, has_max stay false for good */
     uint8_t min_length, max_length;
     uint8_t min[COLUMN_STATS_VALUE_BYTES];
     uint8_t max[COLUMN_STATS_VALUE_BYTES];
 };
+
+/* Order of two plain values of one type: numbers by value, all else bytewise. Lengths matter for the latter only. */
+int column_value_compare(enum column_type type, const void *a, size_t a_length, const void *b, size_t b_length);
 
 void column_stats_init(struct column_stats *stats, const struct schema_column *column);
 /* Takes in rows [first, first + count) of the column. */
