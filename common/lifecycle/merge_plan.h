@@ -1,0 +1,48 @@
+/* The merge planner: partitions and targets in, merges out. Pure: no I/O, the clock is passed in.
+ *
+ * For each target, smallest first: neighbours in time within one bucket of the target's width (counted from the epoch,
+ * both ends inside), whose newest row is as old as the target asks, whose schema can be reconciled, and that are not yet
+ * at this target's level, are gathered until the output would pass the target's size. A partition that fills most of a
+ * target alone is left alone. Each row is rewritten at most about once per target level: an output has merge_level =
+ * target + 1, and only partitions of a level at or below the target are its inputs; a level's own outputs are merged
+ * again with each other only when the bucket's partitions are so small that `min_gain` of them fit one. */
+#ifndef GRANARY_LIFECYCLE_MERGE_PLAN_H
+#define GRANARY_LIFECYCLE_MERGE_PLAN_H
+
+#include "common/base/arena.h"
+#include "common/lifecycle/records.h"
+
+struct merge_candidate { /* active, unlocked, not held itself, not set aside, of one table */
+    struct uuid partition_id;
+    int64_t min_timestamp_us, max_timestamp_us;
+    int64_t data_bytes, row_count;
+    int32_t schema_version;
+    int32_t merge_level;
+    int64_t version;
+};
+
+struct merge_task {
+    enum merge_target_id target;
+    size_t input_count; /* 2.. */
+    const struct merge_candidate **inputs; /* by min_timestamp */
+    int64_t min_timestamp_us, max_timestamp_us;
+    int64_t row_count, data_bytes;
+    int32_t merge_level; /* of the output */
+};
+
+struct merge_plan_options {
+    const struct table_settings *settings;
+    int64_t now_us;    /* of the database */
+    int64_t cutoff_us; /* partitions whose max is below decay soon: left alone (INT64_MIN: none) */
+    /* May rows of these two schema versions live in one file? NULL: only equal versions. */
+    bool (*reconcilable)(void *context, int32_t version_a, int32_t version_b);
+    void *context;
+    size_t max_tasks;
+};
+
+/* Candidates are sorted in place. Tasks (disjoint inputs) live in `arena`. Deterministic. */
+MUST_CHECK enum err_code merge_plan(struct merge_candidate *candidates, size_t count,
+                                    const struct merge_plan_options *options, struct arena *arena,
+                                    struct merge_task **out, size_t *out_count, struct error *err);
+
+#endif
