@@ -16,7 +16,7 @@ enum setting_kind {
     SETTING_TEXT,     /* const char * (in the arena) */
     SETTING_INT,      /* int64_t, min..max */
     SETTING_BOOL,     /* bool: true/false/1/0/yes/no */
-    SETTING_DURATION, /* int64_t microseconds, min..max; CLOCK_NEVER for "never" where max allows it */
+    SETTING_DURATION, /* int64_t microseconds, min..max; "never" only where max is CLOCK_NEVER */
     SETTING_BYTES,    /* int64_t bytes, min..max: "64MiB" */
     SETTING_CHOICE,   /* const char *: one of `choices`, separated by '|' */
     SETTING_SECRET,   /* const char *: from NAME or, better, the file named by NAME_FILE; never printed */
