@@ -122,11 +122,17 @@ size_t batch_memory_bytes(const struct batch *batch); /* values, bitmaps, offset
 
 /* --- wire ------------------------------------------------------------------------------------------------------ */
 
+struct codec; /* common/codec/codec.h */
+
 /* Self-delimiting binary form of a batch (magic, schema version, row count, columns; the whole zstd-compressed level 1
- * and guarded by XXH3), appended to `out`. Deterministic. */
+ * and guarded by XXH3), appended to `out`. Deterministic. ERR_INVALID beyond 2 GiB. */
 MUST_CHECK enum err_code batch_encode(const struct batch *batch, struct buf *out, struct error *err);
+/* The same by a compressor of the caller's (level 1), for who encodes many. */
+MUST_CHECK enum err_code batch_encode_with(const struct batch *batch, struct codec *codec, struct buf *out,
+                                           struct error *err);
 /* Decodes one batch from data[0..length); *out_used says how many bytes it took. Hostile bytes give ERR_CORRUPT; a batch
- * that would need more than max_bytes decoded gives ERR_INVALID. Schema version and column types must be `schema`'s. */
+ * that would need more than max_bytes decoded, or has another schema version than `schema`, gives ERR_INVALID. The text
+ * of strings is not checked to be UTF-8: whoever encoded it has done so. */
 MUST_CHECK enum err_code batch_decode(const void *data, size_t length, const struct schema *schema, size_t max_bytes,
                                       struct batch **out, size_t *out_used, struct error *err);
 /* Reads only the header: version and rows, without decoding. */
