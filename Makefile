@@ -1,7 +1,7 @@
 # Granary. `make help` lists what there is.
 #
 # One graph, no recursion. Objects go to build/<variant>/, one archive for common/, one binary per service.
-#   make VARIANT=release|test|asan|tsan     (test, asan and tsan have the fault points)
+#   make VARIANT=release|test|asan|tsan     (all but release have the fault points; goals that test default to test)
 #   make BUILD=/elsewhere                   builds there instead
 #   make MODULES="base rows"                only these modules of common/ (while others are being written)
 
@@ -11,12 +11,15 @@ MAKEFLAGS += -rR --no-print-directory
 .DEFAULT_GOAL := all
 SHELL := /bin/bash
 
-VARIANT ?= release
+TEST_GOALS := check test unit integration crash
+VARIANT ?= $(if $(filter fuzz,$(MAKECMDGOALS)),fuzz,$(if $(filter $(TEST_GOALS),$(MAKECMDGOALS)),test,release))
 BUILD   ?= build/$(VARIANT)
-CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+CC      := $(if $(filter default undefined,$(origin CC)),$(if $(filter fuzz,$(VARIANT)),clang,gcc),$(CC))
 AR      := ar
 VERSION := 0.1.0
 PYTHON  ?= /usr/bin/python3
+prefix  ?= /usr/local
+STACK   := deploy/local/stack
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wno-gnu-statement-expression -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
             -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Werror
@@ -41,8 +44,11 @@ else ifeq ($(VARIANT),tsan)
 CFLAGS   += -O1 -fno-omit-frame-pointer -fsanitize=thread
 CPPFLAGS += -DGRANARY_FAULTS
 LDFLAGS  += -fsanitize=thread
+else ifeq ($(VARIANT),fuzz)
+CFLAGS   += -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+LDFLAGS  += -fsanitize=fuzzer,address,undefined
 else
-$(error VARIANT is release, test, asan or tsan)
+$(error expected VARIANT to be release, test, asan, tsan or fuzz but found "$(VARIANT)")
 endif
 # Hot loops of the partition format: fixed target, so that a binary built here runs on any x86-64-v2 machine.
 CFLAGS   += $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v2)
@@ -56,15 +62,23 @@ MODULES     ?= $(notdir $(patsubst %/,%,$(wildcard common/*/)))
 COMMON_C    := $(wildcard $(foreach m,$(MODULES),common/$(m)/*.c))
 SERVICES    := $(notdir $(patsubst %/main.c,%,$(wildcard services/*/main.c)))
 CLI_C       := $(wildcard cli/*.c)
-UNIT_C      := $(foreach m,$(MODULES),$(wildcard tests/unit/$(m)/test_*.c)) $(wildcard tests/unit/services/*/test_*.c)
+UNIT_C      := $(wildcard $(foreach m,$(MODULES) services/* cli,tests/unit/$(m)/test_*.c))
+LIVE_C      := $(wildcard tests/integration/*/*_live.c)
 BENCH_C     := $(wildcard tests/bench/bench_*.c)
+FUZZ_C      := $(wildcard tests/fuzz/fuzz_*.c)
+ALL_C       := $(wildcard common/*/*.[ch] services/*/*.[ch] cli/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] \
+                 tests/integration/*/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch])
 
 COMMON_O    := $(COMMON_C:%.c=$(BUILD)/obj/%.o)
 LIBGRANARY  := $(BUILD)/libgranary.a
 SERVICE_BIN := $(SERVICES:%=$(BUILD)/bin/granary-%)
 CLI_BIN     := $(if $(CLI_C),$(BUILD)/bin/granary)
 UNIT_BIN    := $(UNIT_C:tests/unit/%.c=$(BUILD)/unit/%)
+LIVE_BIN    := $(LIVE_C:tests/integration/%.c=$(BUILD)/live/%)
 BENCH_BIN   := $(BENCH_C:tests/bench/%.c=$(BUILD)/bench/%)
+FUZZ_BIN    := $(FUZZ_C:tests/fuzz/%.c=$(BUILD)/fuzz/%)
+
+Q := $(if $(V),,@)
 
 .PHONY: all
 all: $(SERVICE_BIN) $(CLI_BIN) ## build every service and the command line
@@ -78,39 +92,116 @@ $(LIBGRANARY): $(COMMON_O)
 	@rm -f $@
 	$(Q)$(AR) rcsD $@ $(COMMON_O)
 
-define service_rule
-$(BUILD)/bin/granary-$(1): $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard services/$(1)/*.c)) $(LIBGRANARY)
+# The objects of a folder but its main, so that tests can link them. Empty for folders that are not there.
+objects_of = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c)))
+
+define program_rule
+$(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(call objects_of,$(2)) $(LIBGRANARY)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBRARIES)
 endef
-$(foreach s,$(SERVICES),$(eval $(call service_rule,$(s))))
+$(foreach s,$(SERVICES),$(eval $(call program_rule,granary-$(s),services/$(s))))
+$(eval $(call program_rule,granary,cli))
 
-$(BUILD)/bin/granary: $(CLI_C:%.c=$(BUILD)/obj/%.o) $(LIBGRANARY)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
-
-# A unit test of services/<name>/<file>.c links the objects of that service but its main.
-service_of = $(patsubst tests/unit/services/%/,%,$(dir $(1)))
+# tests/unit/services/<name>/ and tests/unit/cli/ test what is in services/<name>/ and cli/. What several tests of a folder
+# share stands beside them in files without test_.
 define unit_rule
-$(BUILD)/unit/$(1): $(BUILD)/obj/tests/unit/$(1).o \
-    $(if $(filter services/%,$(1)),$(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard $(dir $(1))*.c)))) $(LIBGRANARY)
+$(BUILD)/unit/$(1): $(BUILD)/obj/tests/unit/$(1).o $(call objects_of,$(patsubst %/,%,$(dir $(1)))) \
+    $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out tests/unit/$(dir $(1))test_%,$(wildcard tests/unit/$(dir $(1))*.c))) \
+    $(LIBGRANARY)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBRARIES) -lcmocka
 endef
 $(foreach t,$(UNIT_C:tests/unit/%.c=%),$(eval $(call unit_rule,$(t))))
 
+$(BUILD)/live/%: $(BUILD)/obj/tests/integration/%.o $(LIBGRANARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lcmocka
+
 $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(LIBGRANARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -ldl
 
-Q := $(if $(V),,@)
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIBGRANARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+
 -include $(shell test -d $(BUILD)/obj && find $(BUILD)/obj -name '*.d')
 
+# --- the two commands: set-up included, on a bare machine -----------------------------------------------------------
+# They call make again because what bootstrap installs must be there before the graph above is worked out.
+.PHONY: quickstart check
+CPUS := $(shell nproc)
+quickstart: ## watch rows live and die, on a stack of your own
+	$(Q)deploy/local/bootstrap
+	$(Q)$(MAKE) -j$(CPUS) VARIANT=release all
+	$(Q)deploy/local/quickstart
+
+CRASH_CASES ?= $(if $(filter check,$(MAKECMDGOALS)),60,0)
+SUITES ?= lint unit integration crash
+check: ## build and run every test; ends with "N passed, 0 failed"
+	$(Q)deploy/local/bootstrap
+	$(Q)$(if $(filter test,$(VARIANT)),$(MAKE) -j$(CPUS) VARIANT=release all)
+	$(Q)$(PYTHON) tests/check $(SUITES:%=%:"$(MAKE) -j$(CPUS) VARIANT=$(VARIANT) CRASH_CASES=$(CRASH_CASES) %")
+
+# --- the local stack -----------------------------------------------------------------------------------------------
+.PHONY: up down status logs
+up: all ## start the local stack (JOBS=0: without the scheduled jobs)
+	$(Q)$(STACK) up $(if $(filter 0,$(JOBS)),--no-jobs)
+down: ## end what up started
+	$(Q)$(STACK) down
+status: ## list the processes of the local stack
+	$(Q)$(STACK) status
+logs: ## follow the logs of the local stack
+	$(Q)$(STACK) logs
+
 # --- tests -------------------------------------------------------------------------------------------------------
-.PHONY: unit
+.PHONY: test unit integration crash bench fuzz
+test: unit integration ## unit and integration tests
+
 unit: $(UNIT_BIN) ## unit tests (T=module/ runs only those)
 	$(Q)tests/unit/run $(filter $(BUILD)/unit/$(T)%,$(UNIT_BIN))
 
-.PHONY: help
+# T=expression picks tests by name, as pytest's -k does.
+PYTEST = GRANARY_TEST_BUILD=$(abspath $(BUILD)) $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(T),-k "$(T)")
+integration: all $(LIVE_BIN) ## the built binaries on real servers (T=expression)
+	$(Q)$(PYTEST) -n $(or $(WORKERS),2) -m "not crash" tests/integration
+
+crash: all ## kill at every fault point (CRASH_CASES=60 for that many at most)
+	$(Q)CRASH_CASES=$(CRASH_CASES) $(PYTEST) -n $(or $(WORKERS),2) -m crash tests/integration
+
+bench: all $(BENCH_BIN) ## measure against peers; one line each
+	$(Q)set -e; for program in $(BENCH_BIN) $(wildcard tests/bench/bench_*.py); do BUILD=$(abspath $(BUILD)) $$program; done
+
+FUZZ_SECONDS ?= 60
+fuzz: $(FUZZ_BIN) ## libFuzzer on each target (FUZZ_SECONDS=60, needs clang)
+	$(Q)set -e; for program in $(FUZZ_BIN); do \
+	    mkdir -p $(BUILD)/corpus/$${program##*/}; \
+	    $$program -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 $(BUILD)/corpus/$${program##*/} \
+	        $$(ls -d tests/fuzz/corpus/$${program##*/} 2>/dev/null); done
+
+# --- the sources themselves ----------------------------------------------------------------------------------------
+.PHONY: lint format tidy docs-config
+lint: $(COMMON_O) ## layers, symbols, guards, format
+	$(Q)$(PYTHON) tests/lint/lint --objects $(BUILD)/obj
+
+format: ## clang-format over all C
+	$(Q)clang-format -i $(ALL_C)
+
+tidy: ## clang-tidy over all C (minutes)
+	$(Q)printf '%s\n' $(filter %.c,$(ALL_C)) | xargs -P 2 -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(CPPFLAGS) -std=gnu11' sh
+
+docs-config: all ## generate docs/configuration.md from the settings tables
+	$(Q)tests/lint/configuration $(SERVICE_BIN) >docs/configuration.md
+
+# --- the rest ------------------------------------------------------------------------------------------------------
+.PHONY: install clean help
+install: all ## into DESTDIR$(prefix)
+	install -d $(DESTDIR)$(prefix)/bin
+	install $(SERVICE_BIN) $(CLI_BIN) $(DESTDIR)$(prefix)/bin
+
+clean: ## remove build/ (the stack's data stay: see "deploy/local/stack reset")
+	rm -rf build
+
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
