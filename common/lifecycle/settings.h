@@ -31,6 +31,7 @@ struct table_settings {
     bool merge_enabled;             /* merge.enabled, true */
     int64_t merge_max_tries;        /* merge.max_tries, 3 */
     int64_t merge_max_inputs;       /* merge.max_inputs, 100; 2..1000 */
+    int64_t merge_min_inputs;       /* merge.min_inputs, 10; 2..1000: while a bucket is still filling */
     struct merge_target merge[MERGE_TARGET_COUNT];
     bool intake_unknown_ignored;    /* intake.unknown_columns: reject | ignore; reject */
     int64_t intake_max_past_us;     /* intake.max_past, never */
