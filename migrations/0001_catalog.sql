@@ -99,8 +99,7 @@ create table granary.partitions (
 -- The hot questions: what is live in a time range; what may decay; what may be reaped; what is locked.
 create index partitions_live on granary.partitions (table_id, min_timestamp, max_timestamp) where active;
 create index partitions_decayable on granary.partitions (table_id, max_timestamp) where active and lock_id is null;
-create index partitions_reapable on granary.partitions (table_id, deactivated_at, partition_id)
-    where not active and lock_id is null;
+create index partitions_inactive on granary.partitions (table_id, deactivated_at, partition_id) where not active;
 create index partitions_locked on granary.partitions (lock_id) where lock_id is not null;
 
 -- What else belongs to a partition: deleting the partition deletes all of them.

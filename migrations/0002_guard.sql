@@ -24,34 +24,37 @@ create function granary.partition_transition_allowed(
     from_active boolean, from_lock granary.lock_kind, from_reason granary.reason,
     to_active boolean, to_lock granary.lock_kind, to_reason granary.reason) returns boolean
     language plpgsql immutable as $$
+declare
+    allowed boolean := false;
 begin
     if from_active and from_reason is null then
         if to_active then -- reserve and release; only a free partition can be reserved
-            return to_reason is null
-               and ((from_lock is null and to_lock in ('merge', 'alter', 'manual'))
-                 or (to_lock is null and from_lock in ('merge', 'alter', 'manual')));
+            allowed := to_reason is null
+                   and ((from_lock is null and to_lock in ('merge', 'alter', 'manual'))
+                     or (to_lock is null and from_lock in ('merge', 'alter', 'manual')));
+        else
+            allowed := (from_lock is null and to_lock is null and to_reason in ('decay', 'drop'))
+                    or ((from_lock is null or from_lock = 'manual') and to_lock = 'manual' and to_reason = 'park')
+                    or (from_lock = 'merge' and to_lock = 'merge' and to_reason = 'merge')
+                    or (from_lock = 'alter' and to_lock is null and to_reason = 'alter');
         end if;
-        return (from_lock is null and to_lock is null and to_reason in ('decay', 'drop'))
-            or ((from_lock is null or from_lock = 'manual') and to_lock = 'manual' and to_reason = 'park')
-            or (from_lock = 'merge' and to_lock = 'merge' and to_reason = 'merge')
-            or (from_lock = 'alter' and to_lock is null and to_reason = 'alter');
     elsif from_active then
-        return false;
+        allowed := false;
     elsif from_reason is null then -- staged
-        return from_lock in ('write', 'alter') and to_lock is null
-           and ((to_active and to_reason is null) or (not to_active and to_reason = 'abandoned'));
+        allowed := from_lock in ('write', 'alter') and to_lock is null
+               and ((to_active and to_reason is null) or (not to_active and to_reason = 'abandoned'));
     elsif from_lock is null then
-        return (not to_active and to_lock = 'reap' and to_reason = from_reason)
-            or (to_active and to_lock is null and to_reason is null and from_reason in ('decay', 'drop', 'park'));
+        allowed := (not to_active and to_lock = 'reap' and to_reason = from_reason)
+                or (to_active and to_lock is null and to_reason is null and from_reason in ('decay', 'drop', 'park'));
     elsif from_lock = 'reap' then
-        return not to_active and to_lock = 'reap' and to_reason = from_reason;
+        allowed := not to_active and to_lock = 'reap' and to_reason = from_reason;
     elsif from_lock = 'merge' then
-        return from_reason = 'merge' and not to_active and to_lock is null and to_reason = 'merge';
+        allowed := from_reason = 'merge' and not to_active and to_lock is null and to_reason = 'merge';
     elsif from_lock = 'manual' then
-        return from_reason = 'park' and to_lock is null
-           and ((to_active and to_reason is null) or (not to_active and to_reason = 'park'));
+        allowed := from_reason = 'park' and to_lock is null
+               and ((to_active and to_reason is null) or (not to_active and to_reason = 'park'));
     end if;
-    return false;
+    return coalesce(allowed, false); -- a comparison with an absent lock or reason is null: the guard must hear "no"
 end $$;
 
 create function granary.partitions_guard() returns trigger

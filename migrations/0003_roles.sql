@@ -22,6 +22,10 @@ revoke all on all functions in schema granary from public;
 grant usage on schema granary to granary_intake, granary_merge_controller, granary_rewriter, granary_alter, granary_decay,
     granary_merge_cleanup, granary_reap_collection, granary_reaper, granary_partition_cleaner, granary_admin;
 
+-- Every service asks for the version of the catalog before it starts.
+grant select on granary.schema_migrations to granary_intake, granary_merge_controller, granary_rewriter, granary_alter,
+    granary_decay, granary_merge_cleanup, granary_reap_collection, granary_reaper, granary_partition_cleaner, granary_admin;
+
 -- Pure helpers and what everyone reads.
 grant execute on function granary.table_fence(uuid), granary.partition_state(boolean, granary.lock_kind, granary.reason),
     granary.is_held(uuid, uuid, timestamptz, timestamptz), granary.partitions_guard(), granary.locks_guard(),
@@ -61,9 +65,10 @@ grant select on granary.receipts, granary.plans, granary.plan_items to granary_d
 grant update (active, deactivation_reason, deactivated_by) on granary.partitions to granary_decay;
 
 -- merge-cleanup: unlocks merged partitions, sweeps expired locks, prunes what grows.
-grant select on granary.attempts, granary.lineage, granary.merge_failures to granary_merge_cleanup;
+grant select on granary.attempts, granary.lineage, granary.merge_failures, granary.intake_batches to granary_merge_cleanup;
 grant update (lock_id, lock_kind, deactivation_reason, deactivated_by) on granary.partitions to granary_merge_cleanup;
 grant update (state, finished_at, error) on granary.attempts to granary_merge_cleanup;
+grant update (expires_at) on granary.locks to granary_merge_cleanup; -- for its row locks
 grant delete on granary.locks, granary.attempts, granary.lineage, granary.receipts, granary.audit_log, granary.job_runs,
     granary.plans to granary_merge_cleanup;
 grant select on granary.receipts, granary.audit_log, granary.job_runs, granary.plans to granary_merge_cleanup;

@@ -15,6 +15,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/error.h"
+#include "common/config/config.h"
 
 struct bus_options {
     const char *url;      /* amqp://user@host:port/vhost or amqps:// */
@@ -23,6 +24,10 @@ struct bus_options {
     const char *client_name; /* shown in RabbitMQ's management */
     int64_t delays_us[4]; /* the ladder; all zero: 10 s, 1 min, 10 min, 1 h */
 };
+
+/* From a service's settings, whose texts are borrowed. ERR_INVALID: the ladder is not four rising delays. */
+MUST_CHECK enum err_code bus_options_of(const struct config_bus *config, const char *client_name,
+                                        struct bus_options *out, struct error *err);
 
 enum { BUS_MAX_MESSAGE_BYTES = 32 << 20, BUS_LADDER_STEPS = 4 };
 

@@ -81,6 +81,15 @@ static const char SQL_RELEASE[] =
     "delete from granary.locks l where l.lock_id = $1 and l.token = $2"
     " and not exists (select from granary.partitions p where p.lock_id = l.lock_id)";
 
+struct catalog_reap_graces catalog_reap_graces_of(const struct table_settings *settings)
+{
+    return (struct catalog_reap_graces){
+        .merged_us = reap_grace_us(settings, REASON_MERGE),
+        .abandoned_us = reap_grace_us(settings, REASON_ABANDONED),
+        .other_us = reap_grace_us(settings, REASON_DECAY),
+    };
+}
+
 static struct catalog_value grace(int64_t grace_us)
 {
     return grace_us == CLOCK_NEVER ? catalog_null(CATALOG_INTERVAL) : catalog_interval(grace_us);

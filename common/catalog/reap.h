@@ -7,6 +7,7 @@
 struct catalog_reap_graces { /* CLOCK_NEVER: stays */
     int64_t merged_us, abandoned_us, other_us;
 };
+struct catalog_reap_graces catalog_reap_graces_of(const struct table_settings *settings);
 
 struct catalog_reap_item {
     struct uuid partition_id;

@@ -53,6 +53,7 @@ struct config_bus { /* RabbitMQ */
     const char *url;      /* GRANARY_BUS_URL: amqp://user@host:port/vhost, amqps:// for TLS */
     const char *password; /* GRANARY_BUS_PASSWORD(_FILE) */
     const char *ca_file;  /* GRANARY_BUS_CA_FILE */
+    const char *delays;   /* GRANARY_BUS_DELAYS: the four steps of the retry ladder, the same in all services */
 };
 struct config_store {
     const char *url; /* GRANARY_STORE_URL: file:///path or s3://bucket/prefix */
@@ -76,7 +77,9 @@ struct config_http { /* the listener for probes, metrics and, where there is one
     {"GRANARY_BUS_PASSWORD", SETTING_SECRET, offsetof(type, member.password), "", 0, 0, NULL,                        \
      "password of the RabbitMQ user"},                                                                               \
     {"GRANARY_BUS_CA_FILE", SETTING_TEXT, offsetof(type, member.ca_file), "", 0, 0, NULL,                            \
-     "CA file for amqps://; empty for the system's"}
+     "CA file for amqps://; empty for the system's"},                                                                \
+    {"GRANARY_BUS_DELAYS", SETTING_TEXT, offsetof(type, member.delays), "10s,1m,10m,1h", 0, 0, NULL,                 \
+     "the four steps of the retry ladder; the same in all services"}
 #define CONFIG_STORE_SETTINGS(type, member)                                                                          \
     {"GRANARY_STORE_URL", SETTING_TEXT, offsetof(type, member.url), NULL, 0, 0, NULL,                                \
      "object store: file:///path"}
