@@ -25,10 +25,11 @@ struct http_route {
     http_handler *handler; /* called with the whole body. An error becomes the answer: INVALID 400, NOT_FOUND 404,
                               CONFLICT 409, DENIED 403, UNAVAILABLE and STOPPED 503, TIMEOUT 504, else 500. */
     /* For bodies as they come (then handler runs at the end, with no body). Both may be NULL. body returns an error to
-     * refuse the rest. */
+     * refuse the rest. Both run on the event thread, also for blocking routes: they must not wait. */
     enum err_code (*begin)(void *context, struct http_request *request, void **out_state, struct error *err);
     enum err_code (*body)(void *context, void *state, const void *data, size_t length, struct error *err);
-    void (*end)(void *context, void *state); /* frees state, always, after the handler or instead of it */
+    /* Frees state, always, on any thread: once the answer is sent, or the client gone. Not called if begin failed. */
+    void (*end)(void *context, void *state);
     bool blocking; /* the handler may block: it runs on a thread of the pool, not on the event loop */
 };
 
@@ -40,6 +41,12 @@ struct http_options {
     unsigned worker_threads; /* for blocking routes; 0: 8 */
     unsigned max_connections; /* 0: 1024 */
     int64_t idle_timeout_us;  /* 0: 60 s */
+    /* Routes with a context of their own, asked first: the probes of the frame. Borrowed. */
+    const struct http_route *probe_routes;
+    size_t probe_route_count;
+    void *probe_context;
+    /* Told, on an event thread, when a changed tokens file cannot be used; the tokens known so far stay. May be NULL. */
+    void (*on_tokens_fault)(const struct error *fault);
 };
 
 struct http_server;
@@ -62,7 +69,8 @@ const char *http_principal(struct http_request *request); /* the token's name, f
 const char *http_request_id(struct http_request *request); /* X-Request-Id as sent (when sane) or a new UUID */
 bool http_has_role(struct http_request *request, enum http_role role);
 
-void http_set_header(struct http_request *request, const char *name, const char *value); /* of the answer */
+/* Of the answer, at most 8; the name is borrowed, the value copied. */
+void http_set_header(struct http_request *request, const char *name, const char *value);
 /* The answer. Copies. */
 MUST_CHECK enum err_code http_reply(struct http_request *request, unsigned status, const char *content_type,
                                     const void *body, size_t length, struct error *err);
@@ -75,8 +83,9 @@ MUST_CHECK enum err_code http_reply_stream(struct http_request *request, unsigne
                                            http_fill_fn *fill, void (*done_fn)(void *state), void *state,
                                            struct error *err);
 
-/* A handler that cannot answer yet calls http_suspend and returns OK; later, from any thread, exactly one
- * http_complete(request, ...) with the answer (code != OK: the error shape). */
+/* A handler that cannot answer yet calls http_suspend and returns OK; from then on, from any thread, exactly one
+ * http_complete(request, ...) with the answer (code != OK: the error shape, with `status` if it is 400 or more). After
+ * that call the request must not be touched. A client that went away does not spare the call. */
 void http_suspend(struct http_request *request);
 void http_complete(struct http_request *request, unsigned status, const char *json, enum err_code code,
                    const struct error *err);
