@@ -69,7 +69,7 @@ FUZZ_C      := $(wildcard tests/fuzz/fuzz_*.c)
 ALL_C       := $(wildcard common/*/*.[ch] services/*/*.[ch] cli/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] \
                  tests/integration/*/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch])
 
-COMMON_O    := $(COMMON_C:%.c=$(BUILD)/obj/%.o)
+COMMON_O    := $(COMMON_C:%.c=$(BUILD)/obj/%.o) $(if $(filter catalog,$(MODULES)),$(BUILD)/obj/gen/migrations.o)
 LIBGRANARY  := $(BUILD)/libgranary.a
 SERVICE_BIN := $(SERVICES:%=$(BUILD)/bin/granary-%)
 CLI_BIN     := $(if $(CLI_C),$(BUILD)/bin/granary)
@@ -84,6 +84,15 @@ Q := $(if $(V),,@)
 all: $(SERVICE_BIN) $(CLI_BIN) ## build every service and the command line
 
 $(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+
+# The migrations, carried by the binaries.
+MIGRATIONS := $(sort $(wildcard migrations/*.sql))
+$(BUILD)/gen/migrations.c: migrations/embed $(MIGRATIONS)
+	@mkdir -p $(@D)
+	$(Q)migrations/embed $(MIGRATIONS) >$@
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
@@ -114,9 +123,14 @@ $(BUILD)/unit/$(1): $(BUILD)/obj/tests/unit/$(1).o $(call objects_of,$(patsubst 
 endef
 $(foreach t,$(UNIT_C:tests/unit/%.c=%),$(eval $(call unit_rule,$(t))))
 
-$(BUILD)/live/%: $(BUILD)/obj/tests/integration/%.o $(LIBGRANARY)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lcmocka
+# Tests in C against a real server: <area>/<what>_live.c, with the other files of their folder.
+define live_rule
+$(BUILD)/live/$(1): $(BUILD)/obj/tests/integration/$(1).o \
+    $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %_live.c,$(wildcard tests/integration/$(dir $(1))*.c))) $(LIBGRANARY)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LIBRARIES) -lcmocka
+endef
+$(foreach t,$(LIVE_C:tests/integration/%.c=%),$(eval $(call live_rule,$(t))))
 
 $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(LIBGRANARY)
 	@mkdir -p $(@D)
@@ -162,13 +176,14 @@ test: unit integration ## unit and integration tests
 unit: $(UNIT_BIN) ## unit tests (T=module/ runs only those)
 	$(Q)tests/unit/run $(filter $(BUILD)/unit/$(T)%,$(UNIT_BIN))
 
-# T=expression picks tests by name, as pytest's -k does.
-PYTEST = GRANARY_TEST_BUILD=$(abspath $(BUILD)) $(PYTHON) -m pytest -q -p no:cacheprovider $(if $(T),-k "$(T)")
+# T=expression picks tests by name, as pytest's -k does. WORKERS=2 is how many run side by side.
+PYTEST = GRANARY_TEST_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q -p no:cacheprovider \
+           -c tests/integration/pytest.ini --basetemp=$(abspath $(BUILD))/pytest -n $(or $(WORKERS),2) $(if $(T),-k "$(T)")
 integration: all $(LIVE_BIN) ## the built binaries on real servers (T=expression)
-	$(Q)$(PYTEST) -n $(or $(WORKERS),2) -m "not crash" tests/integration
+	$(Q)$(PYTEST) -m "not crash" tests/integration
 
 crash: all ## kill at every fault point (CRASH_CASES=60 for that many at most)
-	$(Q)CRASH_CASES=$(CRASH_CASES) $(PYTEST) -n $(or $(WORKERS),2) -m crash tests/integration
+	$(Q)CRASH_CASES=$(CRASH_CASES) $(PYTEST) -m crash tests/integration
 
 bench: all $(BENCH_BIN) ## measure against peers; one line each
 	$(Q)set -e; for program in $(BENCH_BIN) $(wildcard tests/bench/bench_*.py); do BUILD=$(abspath $(BUILD)) $$program; done
