@@ -2,7 +2,12 @@
  * anywhere. Memory is bounded by the batch and by limits.max_row_bytes.
  *
  * A bad row is a reject (row number, column, reason, its text word for word) and never stops the others. A body that is
- * broken as a whole (bad compression, an array that never closes) is an error, and then nothing of it counts. */
+ * broken as a whole (bad compression, an array that never closes) is an error, and then nothing of it counts.
+ *
+ * Values: timestamps are RFC 3339 text or whole microseconds since the epoch; dates "YYYY-MM-DD"; bytes padded base64;
+ * decimals numbers or text; integers and decimals in any form that is exact (3.0, 30e-1); json any value, its text kept
+ * as it stands. `null` is null in every column, json too. Members that are ignored must be well-formed. Empty lines are
+ * no rows; CR LF and a byte order mark are accepted. Names inside a json value may repeat, columns may not. */
 #ifndef GRANARY_INGEST_INGEST_H
 #define GRANARY_INGEST_INGEST_H
 
@@ -46,7 +51,8 @@ MUST_CHECK enum err_code ingest_feed(struct ingest *ingest, const void *data, si
 MUST_CHECK enum err_code ingest_finish(struct ingest *ingest, struct error *err);
 
 struct batch *ingest_batch(struct ingest *ingest);      /* borrowed; good rows so far */
-struct batch *ingest_batch_take(struct ingest *ingest); /* owned by the caller; a new empty one takes its place */
+/* Owned by the caller; a new empty one takes its place. NULL when out of memory, and then nothing is taken. */
+struct batch *ingest_batch_take(struct ingest *ingest);
 const struct ingest_reject *ingest_rejects(const struct ingest *ingest, size_t *out_count); /* borrowed */
 void ingest_rejects_clear(struct ingest *ingest);
 uint64_t ingest_rows_seen(const struct ingest *ingest); /* good and bad */

@@ -85,6 +85,23 @@ static inline void batch_set_uuid(struct batch *batch, uint32_t column, const st
     batch->row_state[column] = 1;
 }
 
+/* For who writes the bytes of a variable column in place: make room with batch_reserve_data, write from batch_data_end on,
+ * then say how many there are. Until the end of the row the next write starts at the same place. */
+static inline uint8_t *batch_data_end(const struct batch *batch, uint32_t column)
+{
+    return batch->columns[column].data + batch->columns[column].offsets[batch->row_count];
+}
+static inline size_t batch_data_room(const struct batch *batch, uint32_t column)
+{
+    return batch->columns[column].data_capacity_bytes - batch->columns[column].offsets[batch->row_count];
+}
+static inline void batch_set_written(struct batch *batch, uint32_t column, size_t length_bytes)
+{
+    uint32_t *offsets = batch->columns[column].offsets + batch->row_count;
+    offsets[1] = offsets[0] + (uint32_t)length_bytes;
+    batch->row_state[column] = 1;
+}
+
 /* Column-wise building: make room for rows and data bytes, write the slots [row_count, row_count + n) of every column
  * (and offsets, bits and null_count with them), then raise row_count. */
 MUST_CHECK enum err_code batch_reserve(struct batch *batch, uint32_t more_rows, struct error *err);

@@ -1,0 +1,199 @@
+/* Numbers. One scan checks the grammar and gathers up to 19 digits that count, which fit 64 bits. From there:
+ *
+ * - Integers and decimals are exact or refused; nothing is ever rounded on the way in.
+ * - Doubles are the nearest ones. If the digits fit 53 bits and the power of ten is one that a double holds exactly, one
+ *   multiplication or division rounds once and is right (Clinger). Where long double has 64 bits of mantissa, the same is
+ *   done there for 64 bits and powers up to 10^27, and the result taken unless it lies so near the middle between two
+ *   doubles that the first rounding could have carried it over. All else goes to strtod, in the C locale. */
+#include <float.h>
+#include <math.h>
+
+#include "common/ingest/internal.h"
+
+enum { MOST_DIGITS = 19, EXPONENT_LIMIT = 100000 };
+
+static inline bool is_digit(uint8_t c)
+{
+    return (uint8_t)(c - '0') <= 9;
+}
+
+struct digits {
+    uint64_t mantissa;
+    int32_t count;   /* that count: from the first that is not zero */
+    int32_t dropped; /* beyond MOST_DIGITS */
+    bool is_cut;
+};
+
+static inline const uint8_t *gather_digits(const uint8_t *p, struct digits *digits)
+{
+    for (; is_digit(*p); p++) {
+        if (UNLIKELY(digits->count >= MOST_DIGITS)) {
+            digits->dropped++;
+            digits->is_cut = digits->is_cut || *p != '0';
+            continue;
+        }
+        digits->mantissa = digits->mantissa * 10 + (uint64_t)(*p - '0');
+        digits->count += digits->mantissa != 0;
+    }
+    return p;
+}
+
+static const uint8_t *scan_exponent(const uint8_t *p, int32_t *out)
+{
+    bool is_negative = *p == '-';
+    int32_t value = 0;
+    p += *p == '-' || *p == '+';
+    if (!is_digit(*p)) {
+        return NULL;
+    }
+    for (; is_digit(*p); p++) {
+        value = value < EXPONENT_LIMIT ? value * 10 + (*p - '0') : value;
+    }
+    *out = is_negative ? -value : value;
+    return p;
+}
+
+const uint8_t *number_scan(const uint8_t *p, struct number *out)
+{
+    struct digits digits = {0};
+    int32_t exponent = 0;
+    bool is_negative = *p == '-';
+    p += is_negative;
+    if (!is_digit(*p) || (*p == '0' && is_digit(p[1]))) {
+        return NULL;
+    }
+    p = gather_digits(p, &digits);
+    int32_t dropped = digits.dropped;
+    if (*p == '.') {
+        const uint8_t *fraction = p + 1;
+        p = gather_digits(fraction, &digits);
+        if (p == fraction) {
+            return NULL;
+        }
+        exponent = (int32_t)(fraction - p) + (digits.dropped - dropped);
+    }
+    exponent += dropped;
+    if ((*p | 0x20) == 'e') {
+        int32_t written;
+        p = scan_exponent(p + 1, &written);
+        if (p == NULL) {
+            return NULL;
+        }
+        exponent += written;
+    }
+    *out = (struct number){
+        .mantissa = digits.mantissa, .exponent = exponent, .is_negative = is_negative, .is_cut = digits.is_cut};
+    return p;
+}
+
+enum number_fit number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out)
+{
+    uint64_t magnitude = number->mantissa;
+    int32_t shift = number->exponent + scale;
+    if (magnitude == 0) {
+        *out = 0;
+        return NUMBER_FITS;
+    }
+    for (; shift < 0; shift++) {
+        if (number->is_cut || magnitude % 10 != 0) {
+            return NUMBER_NEEDS_ROUNDING;
+        }
+        magnitude /= 10;
+    }
+    for (; shift > 0; shift--) {
+        if (magnitude > limit / 10) {
+            return NUMBER_OUT_OF_RANGE;
+        }
+        magnitude *= 10;
+    }
+    uint64_t most = limit + (number->is_negative && limit == INT64_MAX);
+    if (number->is_cut || magnitude > most) {
+        return NUMBER_OUT_OF_RANGE;
+    }
+    *out = number->is_negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+    return NUMBER_FITS;
+}
+
+/* --- doubles ----------------------------------------------------------------------------------------------------- */
+
+enum { EXACT_DOUBLE_POWER = 22, EXACT_LONG_POWER = 27 };
+
+static bool nearest_by_double(const struct number *number, double *out)
+{
+    static const double powers[EXACT_DOUBLE_POWER + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    if (number->mantissa >> 53 != 0 || number->exponent < -EXACT_DOUBLE_POWER ||
+        number->exponent > EXACT_DOUBLE_POWER) {
+        return false;
+    }
+    double value = (double)number->mantissa;
+    *out = number->exponent < 0 ? value / powers[-number->exponent] : value * powers[number->exponent];
+    return true;
+}
+
+#if LDBL_MANT_DIG == 64
+static bool nearest_by_long_double(const struct number *number, double *out)
+{
+    static const long double powers[EXACT_LONG_POWER + 1] = {
+        1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+        1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+    if (number->exponent < -EXACT_LONG_POWER || number->exponent > EXACT_LONG_POWER) {
+        return false;
+    }
+    long double value = (long double)number->mantissa;
+    value = number->exponent < 0 ? value / powers[-number->exponent] : value * powers[number->exponent];
+    uint64_t mantissa;
+    memcpy(&mantissa, &value, sizeof mantissa); /* the low eight of ten bytes */
+    uint64_t beyond = mantissa & 0x7ff;         /* the bits that a double has no room for */
+    if (beyond >= 0x3ff && beyond <= 0x401) {
+        return false;
+    }
+    *out = (double)value;
+    return true;
+}
+#else
+static bool nearest_by_long_double(const struct number *number, double *out)
+{
+    (void)number;
+    (void)out;
+    return false;
+}
+#endif
+
+static enum err_code terminate(struct row_parser *parser, const uint8_t *p, const uint8_t *end)
+{
+    buf_clear(&parser->scratch);
+    TRY(buf_append(&parser->scratch, p, (size_t)(end - p), parser->err));
+    return buf_append_byte(&parser->scratch, '\0', parser->err);
+}
+
+enum err_code number_to_double(struct row_parser *parser, const struct number *number, const uint8_t *p,
+                               const uint8_t *end, double *out)
+{
+    double value;
+    if (!number->is_cut && (nearest_by_double(number, &value) || nearest_by_long_double(number, &value))) {
+        *out = number->is_negative ? -value : value;
+        return OK;
+    }
+    TRY(terminate(parser, p, end));
+    *out = strtod_l((const char *)parser->scratch.data, NULL, parser->c_locale);
+    return OK;
+}
+
+/* Through the nearest double, unless that lies in the middle between two floats or below the normal ones. */
+enum err_code number_to_float(struct row_parser *parser, const struct number *number, const uint8_t *p,
+                              const uint8_t *end, float *out)
+{
+    double value;
+    uint64_t bits;
+    TRY(number_to_double(parser, number, p, end, &value));
+    memcpy(&bits, &value, sizeof bits);
+    if ((bits & 0x1fffffff) == 0x10000000 || (value != 0 && fabs(value) < (double)FLT_MIN)) {
+        TRY(terminate(parser, p, end));
+        *out = strtof_l((const char *)parser->scratch.data, NULL, parser->c_locale);
+        return OK;
+    }
+    *out = (float)value;
+    return OK;
+}
