@@ -9,7 +9,7 @@
 enum {
     /* A level's own outputs are rewritten only for a file at least this many times as large: rewrites of a row within a
      * level stay below the logarithm, to this base, of the target's size over the smallest output's. */
-    MIN_GAIN = 4,
+    MIN_GAIN = 8,
     /* From three quarters of the target on, a partition is well filled. */
     FILLED_PARTS = 3,
     FILLED_OF = 4,

@@ -8,8 +8,8 @@
  * merge.min_inputs members or half the target's size: so that a trickle is not rewritten over and over.
  *
  * Each row is rewritten at most about once per target level: an output has merge_level = target + 1, and only partitions
- * of a level at or below the target are its inputs; a level's own outputs are merged again with each other only when four
- * or more of them, each at most a quarter of the target, fit one. A bucket in which a smaller target has work, or a merge
+ * of a level at or below the target are its inputs; a level's own outputs are merged again with each other only when eight
+ * or more of them, each at most an eighth of the target, fit one. A bucket in which a smaller target has work, or a merge
  * is under way, waits for it. */
 #ifndef GRANARY_LIFECYCLE_MERGE_PLAN_H
 #define GRANARY_LIFECYCLE_MERGE_PLAN_H
