@@ -1,0 +1,215 @@
+#include "common/store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/uuid.h"
+#include "common/store/internal.h"
+
+enum { KEY_MAX_BYTES = 1024 };
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+/* Parts that begin with a dot are refused whole: they cover "." and "..", and leave drivers a name space for temporaries
+ * that no key can enter. */
+static const char *part_fault(const char *part, size_t length)
+{
+    if (length == 0) {
+        return "no empty part";
+    }
+    return part[0] == '.' ? "no part that begins with a dot" : NULL;
+}
+
+static enum err_code check_parts(const char *key, bool open_ended, struct error *err)
+{
+    size_t length = strlen(key);
+    const char *fault = length > KEY_MAX_BYTES ? "at most 1024 bytes" : NULL;
+    for (const char *part = key; fault == NULL; part = strchr(part, '/') + 1) {
+        size_t part_length = strcspn(part, "/");
+        bool last = part[part_length] == '\0';
+        fault = last && open_ended && part_length == 0 ? NULL : part_fault(part, part_length);
+        if (last) {
+            break;
+        }
+    }
+    if (fault != NULL) {
+        return err_set(err, ERR_INVALID, "expected an object key with %s but found \"%.200s\"", fault, key);
+    }
+    return OK;
+}
+
+static enum err_code check_key(const char *key, struct error *err)
+{
+    return check_parts(key, false, err);
+}
+
+/* --- stores ------------------------------------------------------------------------------------------------------- */
+
+enum err_code store_open(const char *url, struct store **out, struct error *err)
+{
+    if (strncmp(url, "file://", 7) == 0) {
+        return store_file_open(url, out, err);
+    }
+    return err_set(err, ERR_INVALID, "expected a store url that begins with \"file://\" but found \"%.*s\"",
+                   (int)strcspn(url, ":"), url);
+}
+
+void store_close(struct store *store)
+{
+    if (store != NULL) {
+        free(TAKE(store->url));
+        store->driver->close(store);
+    }
+}
+
+const char *store_url(const struct store *store)
+{
+    return store->url;
+}
+
+/* --- objects ------------------------------------------------------------------------------------------------------ */
+
+enum err_code store_upload_open(struct store *store, const char *key, int64_t deadline_us, struct store_upload **out,
+                                struct error *err)
+{
+    struct store_upload *upload = NULL;
+    TRY(check_key(key, err));
+    TRY(store->driver->upload_open(store, key, &upload, err));
+    upload->driver = store->driver;
+    store_upload_set_deadline(upload, deadline_us);
+    *out = upload;
+    return OK;
+}
+
+enum err_code store_upload_write(struct store_upload *upload, const void *data, size_t length, struct error *err)
+{
+    return upload->driver->upload_write(upload, data, length, err);
+}
+
+enum err_code store_upload_finish(struct store_upload *upload_take, struct store_receipt *out, struct error *err)
+{
+    return upload_take->driver->upload_finish(upload_take, out, err);
+}
+
+void store_upload_set_deadline(struct store_upload *upload, int64_t deadline_us)
+{
+    atomic_store(&upload->deadline_us, deadline_us);
+}
+
+void store_upload_abort(struct store_upload *upload_take)
+{
+    if (upload_take != NULL) {
+        upload_take->driver->upload_abort(upload_take);
+    }
+}
+
+enum err_code store_upload_check_deadline(const struct store_upload *upload, const char *key, struct error *err)
+{
+    int64_t late_us = clock_monotonic_us() - atomic_load(&upload->deadline_us);
+    if (late_us >= 0) {
+        return err_set(err, ERR_TIMEOUT, "could not finish the upload of \"%s\": its deadline passed %lld ms ago", key,
+                       (long long)(late_us / 1000));
+    }
+    return OK;
+}
+
+enum err_code store_get(struct store *store, const char *key, uint64_t offset, size_t length, void *out,
+                        struct error *err)
+{
+    TRY(check_key(key, err));
+    return store->driver->get(store, key, offset, length, out, err);
+}
+
+enum err_code store_head(struct store *store, const char *key, struct arena *arena, struct store_object *out,
+                         struct error *err)
+{
+    TRY(check_key(key, err));
+    return store->driver->head(store, key, arena, out, err);
+}
+
+enum err_code store_list(struct store *store, const char *prefix, const char *after, size_t max, struct arena *arena,
+                         struct store_object **out, size_t *out_count, bool *out_more, struct error *err)
+{
+    TRY(check_parts(prefix, true, err));
+    return store->driver->list(store, prefix, after, max, arena, out, out_count, out_more, err);
+}
+
+/* A key that is none fails alone, like every other failure; the driver sees the others. */
+enum err_code store_delete(struct store *store, const char *const *keys, size_t count,
+                           struct store_delete_result *results, struct error *err)
+{
+    AUTO(free_auto) const char **good = calloc(count + 1, sizeof *good);
+    AUTO(free_auto) struct store_delete_result *answers = calloc(count + 1, sizeof *answers);
+    if (good == NULL || answers == NULL) {
+        return err_no_memory(err, count * sizeof *answers);
+    }
+    size_t good_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (check_key(keys[i], NULL) == OK) {
+            good[good_count++] = keys[i];
+        }
+    }
+    TRY(store->driver->delete_keys(store, good, good_count, answers, err));
+    size_t next = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (next < good_count && good[next] == keys[i]) {
+            results[i] = answers[next++];
+        } else {
+            results[i].outcome = STORE_DELETE_FAILED;
+            (void)check_key(keys[i], &results[i].error);
+        }
+    }
+    return OK;
+}
+
+/* --- probe -------------------------------------------------------------------------------------------------------- */
+
+static enum err_code put_small(struct store *store, const char *key, const char *text, struct error *err)
+{
+    AUTO(store_upload_abort_auto) struct store_upload *upload = NULL;
+    struct store_receipt receipt;
+    TRY(store_upload_open(store, key, clock_monotonic_us() + CLOCK_MINUTE_US, &upload, err));
+    TRY(store_upload_write(upload, text, strlen(text), err));
+    return store_upload_finish(TAKE(upload), &receipt, err);
+}
+
+/* Puts the key twice with other bytes: the second must find the first. */
+static enum err_code probe_object(struct store *store, const char *key, struct store_probe *out, struct error *err)
+{
+    AUTO(arena_free_auto) struct arena *arena = arena_new(0);
+    struct store_object object;
+    if (arena == NULL) {
+        return err_no_memory(err, 4096);
+    }
+    TRY(put_small(store, key, "first", err));
+    enum err_code second = put_small(store, key, "second", err);
+    if (second != OK && second != ERR_CONFLICT) {
+        return second;
+    }
+    out->create_if_absent = second == ERR_CONFLICT;
+    TRY(store_head(store, key, arena, &object, err));
+    out->clock_skew_us = object.modified_at_us - clock_now_us();
+    return OK;
+}
+
+enum err_code store_probe(struct store *store, struct store_probe *out, struct error *err)
+{
+    struct store_probe probe = {0};
+    struct uuid id = uuid_v7();
+    char text[UUID_TEXT_BYTES];
+    char key[sizeof "granary-probe/" + UUID_TEXT_BYTES] = "granary-probe/";
+    strcat(key, uuid_format(&id, text));
+
+    struct store_delete_result result = {0};
+    enum err_code code = probe_object(store, key, &probe, err);
+    enum err_code deleted = store_delete(store, &(const char *){key}, 1, &result, code == OK ? err : NULL);
+    TRY(code);
+    TRY(deleted);
+    if (result.outcome == STORE_DELETE_FAILED) {
+        return err_set(err, result.error.code, "%s", result.error.text);
+    }
+    TRY(store->driver->probe(store, &probe, err));
+    *out = probe;
+    return OK;
+}
