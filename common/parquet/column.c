@@ -1,0 +1,230 @@
+#include "common/parquet/column.h"
+
+#include <string.h>
+
+#include "common/parquet/column_page.h"
+
+void parquet_column_reader_done(struct column_reader *reader)
+{
+    parquet_page_reader_done(&reader->pages);
+    parquet_values_done(&reader->dictionary);
+    parquet_values_done(&reader->values);
+    buf_done(&reader->codes);
+    buf_done(&reader->levels);
+}
+
+void parquet_column_reader_start(struct column_reader *reader, uint64_t begin, uint64_t end, uint64_t rows)
+{
+    parquet_page_reader_start(&reader->pages, begin, end);
+    reader->rows_left = rows;
+    reader->has_dictionary = false;
+    reader->page_rows = 0;
+    reader->page_at = 0;
+}
+
+/* A part of the page in progress, and where it goes. */
+struct part {
+    const struct values *from; /* the page's values, or the dictionary */
+    const uint32_t *codes;     /* NULL: the values as they come */
+    size_t dense_at, dense_count;
+    const uint8_t *levels; /* NULL: no nulls */
+    uint32_t slot, rows;
+};
+
+/* --- fixed width ------------------------------------------------------------------------------------------------- */
+
+/* Dense values are put at the front of their slots and then moved apart from the end, so that none is overwritten. */
+#define DEFINE_FILL_(name, type)                                                                               \
+    static void fill_##name(const struct part *part, type *out)                                                \
+    {                                                                                                          \
+        const type *values = (const void *)part->from->fixed.data;                                             \
+        if (part->codes == NULL) {                                                                             \
+            memcpy(out, values + part->dense_at, part->dense_count * sizeof *out);                             \
+        } else {                                                                                               \
+            const uint32_t *codes = part->codes + part->dense_at;                                              \
+            for (size_t i = 0; i < part->dense_count; i++) {                                                   \
+                out[i] = values[codes[i]];                                                                     \
+            }                                                                                                  \
+        }                                                                                                      \
+        size_t next = part->dense_count;                                                                       \
+        for (size_t i = part->rows; part->levels != NULL && i > 0; i--) {                                      \
+            out[i - 1] = part->levels[i - 1] != 0 ? out[--next] : (type){0};                                   \
+        }                                                                                                      \
+    }
+DEFINE_FILL_(u8, uint8_t)
+DEFINE_FILL_(u32, uint32_t)
+DEFINE_FILL_(u64, uint64_t)
+DEFINE_FILL_(u128, struct uuid)
+#undef DEFINE_FILL_
+
+static void fill_fixed(const struct part *part, struct column *column)
+{
+    if (part->dense_count == 0) {
+        size_t width = column_type_width(column->type);
+        memset(column->values.u8 + part->slot * width, 0, part->rows * width);
+        return;
+    }
+    switch (column_type_width(column->type)) {
+    case 1: fill_u8(part, column->values.u8 + part->slot); return;
+    case 4: fill_u32(part, (uint32_t *)column->values.raw + part->slot); return;
+    case 8: fill_u64(part, (uint64_t *)column->values.raw + part->slot); return;
+    default: fill_u128(part, column->values.uuid + part->slot);
+    }
+}
+
+/* --- texts ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t text_bytes(const struct part *part)
+{
+    const uint32_t *lengths = part->from->spans.lengths;
+    uint64_t total = 0;
+    for (size_t i = part->dense_at; i < part->dense_at + part->dense_count; i++) {
+        total += lengths[part->codes != NULL ? part->codes[i] : i];
+    }
+    return total;
+}
+
+/* Do the texts stand one behind the other, without gaps? */
+static bool is_contiguous(const struct part *part, uint64_t total)
+{
+    const struct spans *spans = &part->from->spans;
+    size_t last = part->dense_at + part->dense_count - 1;
+    return part->codes == NULL &&
+           (uint64_t)spans->starts[last] + spans->lengths[last] == spans->starts[part->dense_at] + total;
+}
+
+/* Both sides have PAGE_SLACK_BYTES behind them: most texts are shorter and take one move without a call. */
+static inline void copy_text(uint8_t *to, const uint8_t *from, uint32_t length)
+{
+    if (length <= PAGE_SLACK_BYTES) {
+        memcpy(to, from, PAGE_SLACK_BYTES);
+    } else {
+        memcpy(to, from, length);
+    }
+}
+
+static void fill_texts(const struct part *part, struct column *column, bool contiguous)
+{
+    const struct spans *spans = &part->from->spans;
+    uint32_t *offsets = column->offsets + part->slot;
+    uint32_t offset = offsets[0];
+    size_t next = part->dense_at;
+    if (contiguous) {
+        uint8_t *to = column->data + offset;
+        size_t last = part->dense_at + part->dense_count - 1;
+        memcpy(to, spans->data + spans->starts[next], spans->starts[last] + spans->lengths[last] - spans->starts[next]);
+    }
+    for (uint32_t i = 0; i < part->rows; i++) {
+        if (part->levels == NULL || part->levels[i] != 0) {
+            size_t index = part->codes != NULL ? part->codes[next] : next;
+            if (!contiguous) {
+                copy_text(column->data + offset, spans->data + spans->starts[index], spans->lengths[index]);
+            }
+            offset += spans->lengths[index];
+            next++;
+        }
+        offsets[i + 1] = offset;
+    }
+}
+
+static enum err_code fill_variable(const struct part *part, struct batch *batch, uint32_t index, struct error *err)
+{
+    struct column *column = &batch->columns[index];
+    uint32_t used = part->slot > 0 ? column->offsets[part->slot] : 0;
+    column->offsets[part->slot] = used;
+    if (part->dense_count == 0) {
+        for (uint32_t i = 0; i < part->rows; i++) {
+            column->offsets[part->slot + i + 1] = used;
+        }
+        return OK;
+    }
+    uint64_t total = text_bytes(part);
+    if (used + total + PAGE_SLACK_BYTES > UINT32_MAX) {
+        return err_set(err, ERR_INVALID, "expected at most 4 GiB of texts in a batch; hint: read fewer rows at once");
+    }
+    TRY(batch_reserve_data(batch, index, (size_t)(used + total) + PAGE_SLACK_BYTES, err));
+    fill_texts(part, column, is_contiguous(part, total));
+    return OK;
+}
+
+/* --- nulls ------------------------------------------------------------------------------------------------------- */
+
+static void set_bits(uint8_t *bits, uint32_t first, uint32_t count)
+{
+    for (; count > 0 && (first & 7) != 0; first++, count--) {
+        bits[first >> 3] |= (uint8_t)(1U << (first & 7));
+    }
+    if (count > 0) {
+        memset(bits + (first >> 3), 0xff, (count + 7) / 8);
+    }
+}
+
+/* The bitmap shows only once there is a null: the slots before it are then set at once. */
+static void mark_nulls(const struct part *part, struct batch *batch, uint32_t index)
+{
+    struct column *column = &batch->columns[index];
+    if (column->valid == NULL && part->levels == NULL) {
+        return;
+    }
+    uint8_t *bits = batch->bitmaps[index];
+    if (column->valid == NULL) {
+        set_bits(bits, 0, part->slot);
+        column->valid = bits;
+    }
+    if (part->levels == NULL) {
+        set_bits(bits, part->slot, part->rows);
+        return;
+    }
+    for (uint32_t i = 0; i < part->rows; i++) {
+        uint32_t slot = part->slot + i;
+        uint8_t mask = (uint8_t)(1U << (slot & 7));
+        bits[slot >> 3] = (uint8_t)(part->levels[i] != 0 ? bits[slot >> 3] | mask : bits[slot >> 3] & ~mask);
+    }
+    column->null_count += part->rows - (uint32_t)part->dense_count;
+}
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+static struct part next_part(const struct column_reader *reader, uint32_t slot, uint32_t most)
+{
+    uint32_t left = reader->page_rows - reader->page_at;
+    struct part part = {
+        .from = reader->coded ? &reader->dictionary : &reader->values,
+        .codes = reader->coded ? (const uint32_t *)(const void *)reader->codes.data : NULL,
+        .dense_at = reader->dense_at,
+        .slot = slot,
+        .rows = left < most ? left : most,
+    };
+    part.dense_count = part.rows;
+    if (reader->has_nulls) {
+        part.levels = reader->levels.data + reader->page_at;
+        part.dense_count = 0;
+        for (uint32_t i = 0; i < part.rows; i++) {
+            part.dense_count += part.levels[i];
+        }
+        part.levels = part.dense_count < part.rows ? part.levels : NULL;
+    }
+    return part;
+}
+
+enum err_code parquet_column_reader_read(struct column_reader *reader, struct batch *batch, uint32_t column,
+                                         uint32_t rows, struct error *err)
+{
+    for (uint32_t done = 0; done < rows;) {
+        if (reader->page_at == reader->page_rows) {
+            TRY(parquet_column_page_load(reader, err));
+            continue; /* a page may have no rows */
+        }
+        struct part part = next_part(reader, done, rows - done);
+        if (column_type_is_variable(reader->type)) {
+            TRY(fill_variable(&part, batch, column, err));
+        } else {
+            fill_fixed(&part, &batch->columns[column]);
+        }
+        mark_nulls(&part, batch, column);
+        reader->page_at += part.rows;
+        reader->dense_at += part.dense_count;
+        done += part.rows;
+    }
+    return OK;
+}

@@ -1,0 +1,188 @@
+#include "common/parquet/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/parquet/thrift.h"
+
+/* The format: a minimum of zero is written as -0.0 and a maximum as +0.0, as both may stand in the column. */
+static void set_zero_sign(enum column_type type, uint8_t *value, bool negative)
+{
+    if (type == COLUMN_DOUBLE) {
+        double zero = negative ? -0.0 : 0.0, number;
+        memcpy(&number, value, sizeof number);
+        memcpy(value, number == 0 ? &zero : &number, sizeof number);
+    } else if (type == COLUMN_FLOAT) {
+        float zero = negative ? -0.0F : 0.0F, number;
+        memcpy(&number, value, sizeof number);
+        memcpy(value, number == 0 ? &zero : &number, sizeof number);
+    }
+}
+
+static enum err_code encode_bound(const struct column_stats *stats, bool is_min, struct arena *arena,
+                                  struct parquet_bytes *out, struct error *err)
+{
+    size_t length = is_min ? stats->min_length : stats->max_length;
+    uint8_t *copy = arena_alloc(arena, length + 1);
+    if (copy == NULL) {
+        return err_no_memory(err, length + 1);
+    }
+    memcpy(copy, is_min ? stats->min : stats->max, length);
+    set_zero_sign(stats->type, copy, is_min);
+    *out = (struct parquet_bytes){copy, (uint32_t)length};
+    return OK;
+}
+
+enum err_code parquet_stats_encode(const struct column_stats *stats, struct arena *arena, struct meta_statistics *out,
+                                   struct error *err)
+{
+    struct meta_statistics encoded = {.null_count = (int64_t)stats->null_count,
+                                      .exact = !column_type_is_variable(stats->type)};
+    if (stats->has_min) {
+        TRY(encode_bound(stats, true, arena, &encoded.min, err));
+    }
+    if (stats->has_max) {
+        TRY(encode_bound(stats, false, arena, &encoded.max, err));
+    }
+    *out = encoded;
+    return OK;
+}
+
+static bool is_nan(enum column_type type, const uint8_t *value)
+{
+    double wide = 0;
+    float narrow = 0;
+    if (type == COLUMN_DOUBLE) {
+        memcpy(&wide, value, sizeof wide);
+    } else if (type == COLUMN_FLOAT) {
+        memcpy(&narrow, value, sizeof narrow);
+    }
+    return isnan(wide) || isnan(narrow);
+}
+
+static bool decode_bound(const struct parquet_bytes *bytes, enum column_type type, bool may_cut, uint8_t *out,
+                         uint8_t *out_length)
+{
+    size_t width = column_type_width(type), length = bytes->length;
+    if (bytes->data == NULL || (width > 0 && length != width) || (length > COLUMN_STATS_VALUE_BYTES && !may_cut) ||
+        (width > 0 && is_nan(type, bytes->data))) {
+        return false;
+    }
+    length = length < COLUMN_STATS_VALUE_BYTES ? length : COLUMN_STATS_VALUE_BYTES;
+    memcpy(out, bytes->data, length);
+    *out_length = (uint8_t)length;
+    return true;
+}
+
+/* The deprecated bounds were compared as signed numbers: right for those, wrong for bytes. */
+static bool legacy_is_right(enum column_type type)
+{
+    return !column_type_is_variable(type) && type != COLUMN_UUID;
+}
+
+void parquet_stats_decode(const struct meta_statistics *statistics, const struct meta_file *meta,
+                          const struct column_layout *layout, struct column_stats *out)
+{
+    const struct parquet_bytes *min = &statistics->min, *max = &statistics->max;
+    if (statistics->null_count >= 0) {
+        out->null_count = (uint64_t)statistics->null_count;
+    } else if (layout->optional) {
+        out->null_count = 1; /* not known: neither none nor all */
+    }
+    if (layout->conversion != CONVERSION_NONE) {
+        return;
+    }
+    if (!meta->has_column_orders || min->data == NULL || max->data == NULL) {
+        if (!legacy_is_right(out->type)) {
+            return;
+        }
+        min = &statistics->legacy_min;
+        max = &statistics->legacy_max;
+    }
+    out->has_min = decode_bound(min, out->type, true, out->min, &out->min_length);
+    out->has_max = decode_bound(max, out->type, false, out->max, &out->max_length);
+}
+
+static bool only_nulls(const struct page_entry *page)
+{
+    return page->stats.null_count == page->rows;
+}
+
+bool parquet_column_index_possible(const struct page_entry *pages, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!only_nulls(&pages[i]) && (!pages[i].stats.has_min || !pages[i].stats.has_max)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum boundary_order { ORDER_NONE = 0, ORDER_ASCENDING = 1, ORDER_DESCENDING = 2 };
+
+static enum boundary_order boundary_order(const struct page_entry *pages, size_t count)
+{
+    bool ascending = true, descending = true;
+    const struct column_stats *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct column_stats *stats = &pages[i].stats;
+        if (only_nulls(&pages[i])) {
+            continue;
+        }
+        if (last != NULL) {
+            int min = column_value_compare(stats->type, last->min, last->min_length, stats->min, stats->min_length);
+            int max = column_value_compare(stats->type, last->max, last->max_length, stats->max, stats->max_length);
+            ascending = ascending && min <= 0 && max <= 0;
+            descending = descending && min >= 0 && max >= 0;
+        }
+        last = stats;
+    }
+    return ascending ? ORDER_ASCENDING : descending ? ORDER_DESCENDING : ORDER_NONE;
+}
+
+static enum err_code put_bounds(struct thrift_out *out, int16_t field, bool is_min, const struct page_entry *pages,
+                                size_t count, struct arena *arena)
+{
+    parquet_thrift_put_list(out, field, THRIFT_BINARY, count);
+    for (size_t i = 0; i < count; i++) {
+        struct parquet_bytes bound = {0};
+        if (!only_nulls(&pages[i])) {
+            TRY(encode_bound(&pages[i].stats, is_min, arena, &bound, out->err));
+        }
+        parquet_thrift_element_binary(out, bound.data, bound.length);
+    }
+    return OK;
+}
+
+enum err_code parquet_column_index_encode(const struct page_entry *pages, size_t count, struct arena *arena,
+                                          struct buf *buf, struct error *err)
+{
+    struct thrift_out out = parquet_thrift_out(buf, err);
+    parquet_thrift_put_list(&out, 1, THRIFT_TRUE, count);
+    for (size_t i = 0; i < count; i++) {
+        parquet_thrift_element_bool(&out, only_nulls(&pages[i]));
+    }
+    TRY(put_bounds(&out, 2, true, pages, count, arena));
+    TRY(put_bounds(&out, 3, false, pages, count, arena));
+    parquet_thrift_put_i32(&out, 4, boundary_order(pages, count));
+    parquet_thrift_put_list(&out, 5, THRIFT_I64, count);
+    for (size_t i = 0; i < count; i++) {
+        parquet_thrift_element_int(&out, (int64_t)pages[i].stats.null_count);
+    }
+    return parquet_thrift_out_end(&out);
+}
+
+enum err_code parquet_offset_index_encode(const struct page_entry *pages, size_t count, struct buf *buf,
+                                          struct error *err)
+{
+    struct thrift_out out = parquet_thrift_out(buf, err);
+    parquet_thrift_put_list(&out, 1, THRIFT_STRUCT, count);
+    for (size_t i = 0; i < count; i++) {
+        parquet_thrift_element_struct(&out);
+        parquet_thrift_put_i64(&out, 1, pages[i].offset);
+        parquet_thrift_put_i32(&out, 2, pages[i].bytes);
+        parquet_thrift_put_i64(&out, 3, pages[i].first_row);
+        parquet_thrift_end_struct(&out);
+    }
+    return parquet_thrift_out_end(&out);
+}

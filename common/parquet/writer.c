@@ -1,0 +1,403 @@
+/* Rows are gathered until a row group is full, then encoded column by column and handed to the sink: knowing the whole
+ * chunk lets the encoder choose well, and memory stays at one row group and one encoded chunk. What the footer needs of
+ * each row group (places, bounds, page index) is kept until the end. */
+#include "common/parquet/writer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/parquet/chunk.h"
+
+static const char magic[] = {'P', 'A', 'R', '1'};
+
+enum {
+    DEFAULT_ROW_GROUP_ROWS = 131072,
+    DEFAULT_ROW_GROUP_BYTES = 32 << 20,
+    DEFAULT_PAGE_BYTES = 128 << 10,
+    DEFAULT_DICTIONARY_BYTES = 256 << 10,
+    FORMAT_VERSION = 2 /* the encodings are of format 2; the pages are of version 1 */
+};
+
+struct parquet_writer {
+    const struct schema *schema;
+    struct parquet_writer_options options; /* defaults filled in */
+    struct parquet_sink sink;
+    struct batch *pending; /* rows of the row group in progress */
+    struct batch *last;    /* the row appended last, to check the order over calls */
+    struct chunk_encoder *encoder;
+    struct arena *arena; /* chunks and bounds of finished row groups */
+    struct meta_row_group *row_groups;
+    size_t row_group_count, row_group_capacity;
+    struct buf column_indexes, offset_indexes; /* places in the chunks are within these until the end */
+    struct buf blooms;                         /* of the row group in progress */
+    struct column_stats *stats;                /* of the file */
+    uint64_t row_count, memory_bytes, file_bytes;
+};
+
+static void fill_defaults(struct parquet_writer_options *options)
+{
+    options->row_group_rows = options->row_group_rows > 0 ? options->row_group_rows : DEFAULT_ROW_GROUP_ROWS;
+    options->row_group_bytes = options->row_group_bytes > 0 ? options->row_group_bytes : DEFAULT_ROW_GROUP_BYTES;
+    options->page_bytes = options->page_bytes > 0 ? options->page_bytes : DEFAULT_PAGE_BYTES;
+    options->dictionary_bytes = options->dictionary_bytes > 0 ? options->dictionary_bytes : DEFAULT_DICTIONARY_BYTES;
+    options->zstd_level = options->zstd_level != 0 ? options->zstd_level : CODEC_ZSTD_LEVEL_DEFAULT;
+    options->bloom_fpp = options->bloom_fpp > 0 && options->bloom_fpp < 1 ? options->bloom_fpp : 0.01;
+}
+
+static enum err_code put(struct parquet_writer *writer, const void *data, size_t length, struct error *err)
+{
+    TRY(writer->sink.write(writer->sink.context, data, length, err));
+    writer->file_bytes += length;
+    return OK;
+}
+
+static enum err_code make_parts(struct parquet_writer *writer, struct error *err)
+{
+    const struct parquet_writer_options *options = &writer->options;
+    const struct chunk_options chunk_options = {options->page_bytes, options->dictionary_bytes, options->zstd_level,
+                                                options->bloom_fpp};
+    size_t columns = writer->schema->column_count;
+    TRY(batch_new(writer->schema, 0, &writer->pending, err));
+    TRY(batch_new(writer->schema, 1, &writer->last, err));
+    TRY(parquet_chunk_encoder_new(&chunk_options, &writer->encoder, err));
+    writer->arena = arena_new(0);
+    writer->stats = calloc(columns, sizeof *writer->stats);
+    if (writer->arena == NULL || writer->stats == NULL) {
+        return err_no_memory(err, columns * sizeof *writer->stats);
+    }
+    for (size_t i = 0; i < columns; i++) {
+        column_stats_init(&writer->stats[i], &writer->schema->columns[i]);
+    }
+    return OK;
+}
+
+enum err_code parquet_writer_new(const struct schema *schema, const struct parquet_writer_options *options,
+                                 const struct parquet_sink *sink, struct parquet_writer **out, struct error *err)
+{
+    AUTO(parquet_writer_free_auto) struct parquet_writer *writer = calloc(1, sizeof *writer);
+    if (writer == NULL) {
+        return err_no_memory(err, sizeof *writer);
+    }
+    writer->schema = schema;
+    writer->options = options != NULL ? *options : (struct parquet_writer_options){0};
+    writer->sink = *sink;
+    fill_defaults(&writer->options);
+    if (writer->options.row_group_rows > BATCH_MAX_ROWS) {
+        return err_set(err, ERR_INVALID, "expected row groups of at most %d rows but found %" PRIu32, BATCH_MAX_ROWS,
+                       writer->options.row_group_rows);
+    }
+    TRY(make_parts(writer, err));
+    TRY(put(writer, magic, sizeof magic, err));
+    *out = TAKE(writer);
+    return OK;
+}
+
+void parquet_writer_free(struct parquet_writer *writer)
+{
+    if (writer == NULL) {
+        return;
+    }
+    batch_free(writer->pending);
+    batch_free(writer->last);
+    parquet_chunk_encoder_free(writer->encoder);
+    arena_free(writer->arena);
+    buf_done(&writer->column_indexes);
+    buf_done(&writer->offset_indexes);
+    buf_done(&writer->blooms);
+    free(writer->row_groups);
+    free(writer->stats);
+    free(writer);
+}
+
+/* --- row groups ------------------------------------------------------------------------------------------------ */
+
+static enum err_code row_group_new(struct parquet_writer *writer, struct meta_row_group **out, struct error *err)
+{
+    if (writer->row_group_count == writer->row_group_capacity) {
+        size_t capacity = writer->row_group_capacity > 0 ? 2 * writer->row_group_capacity : 8;
+        struct meta_row_group *groups = realloc(writer->row_groups, capacity * sizeof *groups);
+        if (groups == NULL) {
+            return err_no_memory(err, capacity * sizeof *groups);
+        }
+        writer->row_groups = groups;
+        writer->row_group_capacity = capacity;
+    }
+    struct meta_row_group group = {.row_count = writer->pending->row_count,
+                                   .file_offset = (int64_t)writer->file_bytes,
+                                   .chunk_count = writer->schema->column_count};
+    group.chunks = arena_zalloc(writer->arena, group.chunk_count, sizeof *group.chunks);
+    if (group.chunks == NULL) {
+        return err_no_memory(err, group.chunk_count * sizeof *group.chunks);
+    }
+    writer->row_groups[writer->row_group_count] = group;
+    *out = &writer->row_groups[writer->row_group_count++];
+    return OK;
+}
+
+static enum err_code keep_index(struct parquet_writer *writer, const struct chunk *chunk, struct meta_chunk *meta,
+                                struct error *err)
+{
+    struct buf *columns = &writer->column_indexes, *offsets = &writer->offset_indexes;
+    meta->column_index_offset = (int64_t)columns->length_bytes;
+    if (parquet_column_index_possible(chunk->pages, chunk->page_count)) {
+        TRY(parquet_column_index_encode(chunk->pages, chunk->page_count, writer->arena, columns, err));
+    }
+    meta->column_index_bytes = (int32_t)((int64_t)columns->length_bytes - meta->column_index_offset);
+    meta->offset_index_offset = (int64_t)offsets->length_bytes;
+    TRY(parquet_offset_index_encode(chunk->pages, chunk->page_count, offsets, err));
+    meta->offset_index_bytes = (int32_t)((int64_t)offsets->length_bytes - meta->offset_index_offset);
+    return OK;
+}
+
+static enum err_code put_chunk(struct parquet_writer *writer, size_t column, struct meta_row_group *group,
+                               struct error *err)
+{
+    const struct chunk *chunk = NULL;
+    struct meta_chunk *meta = &group->chunks[column];
+    TRY(parquet_chunk_encode(writer->encoder, &writer->schema->columns[column], &writer->pending->columns[column],
+                             writer->pending->row_count, (int64_t)writer->file_bytes, &chunk, err));
+    *meta = chunk->meta;
+    TRY(put(writer, chunk->bytes.data, chunk->bytes.length_bytes, err));
+    TRY(parquet_stats_encode(&chunk->stats, writer->arena, &meta->statistics, err));
+    TRY(keep_index(writer, chunk, meta, err));
+    meta->bloom_offset = (int64_t)writer->blooms.length_bytes;
+    meta->bloom_bytes = (int32_t)chunk->bloom.length_bytes;
+    TRY(buf_append(&writer->blooms, chunk->bloom.data, chunk->bloom.length_bytes, err));
+    column_stats_merge(&writer->stats[column], &chunk->stats);
+    group->total_bytes += meta->uncompressed_bytes;
+    group->compressed_bytes += meta->compressed_bytes;
+    return OK;
+}
+
+/* The filters follow the pages of their row group. */
+static enum err_code put_blooms(struct parquet_writer *writer, struct meta_row_group *group, struct error *err)
+{
+    for (size_t i = 0; i < group->chunk_count; i++) {
+        struct meta_chunk *meta = &group->chunks[i];
+        meta->bloom_offset = meta->bloom_bytes > 0 ? (int64_t)writer->file_bytes + meta->bloom_offset : 0;
+    }
+    TRY(put(writer, writer->blooms.data, writer->blooms.length_bytes, err));
+    buf_clear(&writer->blooms);
+    return OK;
+}
+
+static enum err_code flush(struct parquet_writer *writer, struct error *err)
+{
+    struct meta_row_group *group = NULL;
+    if (writer->pending->row_count == 0) {
+        return OK;
+    }
+    TRY(row_group_new(writer, &group, err));
+    for (size_t i = 0; i < writer->schema->column_count; i++) {
+        TRY(put_chunk(writer, i, group, err));
+    }
+    TRY(put_blooms(writer, group, err));
+    writer->row_count += writer->pending->row_count;
+    writer->memory_bytes += batch_memory_bytes(writer->pending);
+    batch_clear(writer->pending);
+    return OK;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+
+/* Row number `row` (within the call, from 0) must not sort before the one in front of it. The usual order, an ascending
+ * timestamp first, is settled by one comparison of numbers in all but the ties. */
+static enum err_code check_order(const struct parquet_writer *writer, const struct batch *batch, uint32_t first,
+                                 uint32_t count, struct error *err)
+{
+    const struct sort_key *key = &writer->schema->sort_keys[0];
+    const struct column *column = &batch->columns[key->column];
+    bool quick = column_type_width(column->type) == 8 && column->type != COLUMN_DOUBLE && !key->descending &&
+                 column->null_count == 0;
+    uint32_t bad = UINT32_MAX;
+    if (writer->last->row_count > 0 && batch_compare_rows(writer->last, 0, batch, first) > 0) {
+        bad = first;
+    }
+    for (uint32_t i = first + 1; i < first + count && bad == UINT32_MAX; i++) {
+        if (quick && column->values.i64[i - 1] < column->values.i64[i]) {
+            continue;
+        }
+        if (batch_compare_rows(batch, i - 1, batch, i) > 0) {
+            bad = i;
+        }
+    }
+    if (bad != UINT32_MAX) {
+        return err_set(err, ERR_INVALID, "expected rows sorted by \"%s\" but row %" PRIu64 " sorts before the one ahead",
+                       writer->schema->columns[key->column].name,
+                       writer->row_count + writer->pending->row_count + (bad - first) + 1);
+    }
+    return OK;
+}
+
+static enum err_code check_columns(const struct parquet_writer *writer, const struct batch *batch, struct error *err)
+{
+    const struct schema *ours = writer->schema, *theirs = batch->schema;
+    if (ours == theirs) {
+        return OK;
+    }
+    if (ours->column_count != theirs->column_count) {
+        return err_set(err, ERR_INVALID, "expected %zu columns but found %zu", ours->column_count,
+                       theirs->column_count);
+    }
+    for (size_t i = 0; i < ours->column_count; i++) {
+        if (ours->columns[i].type != theirs->columns[i].type || ours->columns[i].id != theirs->columns[i].id) {
+            return err_set(err, ERR_INVALID, "expected the column \"%s\" in place %zu but found \"%s\"",
+                           ours->columns[i].name, i + 1, theirs->columns[i].name);
+        }
+    }
+    return OK;
+}
+
+static size_t range_bytes(const struct batch *batch, uint32_t first, uint32_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch->schema->column_count; i++) {
+        const struct column *column = &batch->columns[i];
+        size_t width = column_type_width(column->type);
+        bytes += width > 0 ? width * count
+                           : sizeof(uint32_t) * count + (column->offsets[first + count] - column->offsets[first]);
+    }
+    return bytes;
+}
+
+/* How many of the rows go into the row group in progress; 0 when it is full. A single row always fits an empty one. */
+static uint32_t rows_that_fit(const struct parquet_writer *writer, const struct batch *batch, uint32_t first,
+                              uint32_t count)
+{
+    uint32_t room = writer->options.row_group_rows - writer->pending->row_count;
+    uint32_t fit = count < room ? count : room;
+    size_t used = batch_memory_bytes(writer->pending), most = writer->options.row_group_bytes;
+    size_t left = used < most ? most - used : 0;
+    while (fit > 0 && range_bytes(batch, first, fit) > left) {
+        fit /= 2;
+    }
+    return fit == 0 && writer->pending->row_count == 0 ? 1 : fit;
+}
+
+enum err_code parquet_writer_append(struct parquet_writer *writer, const struct batch *batch, uint32_t first,
+                                    uint32_t count, struct error *err)
+{
+    if (count == 0) {
+        return OK;
+    }
+    TRY(check_columns(writer, batch, err));
+    TRY(check_order(writer, batch, first, count, err));
+    batch_clear(writer->last);
+    TRY(batch_append_range(writer->last, batch, first + count - 1, 1, err));
+    while (count > 0) {
+        uint32_t fit = rows_that_fit(writer, batch, first, count);
+        if (fit == 0) {
+            TRY(flush(writer, err));
+            continue;
+        }
+        TRY(batch_append_range(writer->pending, batch, first, fit, err));
+        first += fit;
+        count -= fit;
+        if (writer->pending->row_count == writer->options.row_group_rows) {
+            TRY(flush(writer, err));
+        }
+    }
+    return OK;
+}
+
+/* --- footer ------------------------------------------------------------------------------------------------------ */
+
+static enum err_code put_indexes(struct parquet_writer *writer, struct error *err)
+{
+    int64_t columns_at = (int64_t)writer->file_bytes;
+    int64_t offsets_at = columns_at + (int64_t)writer->column_indexes.length_bytes;
+    for (size_t g = 0; g < writer->row_group_count; g++) {
+        for (size_t i = 0; i < writer->row_groups[g].chunk_count; i++) {
+            struct meta_chunk *meta = &writer->row_groups[g].chunks[i];
+            meta->column_index_offset = meta->column_index_bytes > 0 ? meta->column_index_offset + columns_at : 0;
+            meta->offset_index_offset += offsets_at;
+        }
+    }
+    TRY(put(writer, writer->column_indexes.data, writer->column_indexes.length_bytes, err));
+    return put(writer, writer->offset_indexes.data, writer->offset_indexes.length_bytes, err);
+}
+
+static struct parquet_bytes bytes_of(const char *text)
+{
+    return (struct parquet_bytes){(const uint8_t *)text, (uint32_t)strlen(text)};
+}
+
+static enum err_code fill_meta(const struct parquet_writer *writer, struct meta_file *out, struct error *err)
+{
+    const struct schema *schema = writer->schema;
+    struct meta_file meta = {.version = FORMAT_VERSION,
+                             .row_count = (int64_t)writer->row_count,
+                             .element_count = schema->column_count + 1,
+                             .row_group_count = writer->row_group_count,
+                             .row_groups = writer->row_groups,
+                             .key_value_count = writer->options.key_value_count,
+                             .sorting_count = schema->sort_key_count,
+                             .created_by = bytes_of("granary version " GRANARY_VERSION)};
+    meta.elements = arena_zalloc(writer->arena, meta.element_count, sizeof *meta.elements);
+    meta.key_values = arena_zalloc(writer->arena, meta.key_value_count + 1, sizeof *meta.key_values);
+    if (meta.elements == NULL || meta.key_values == NULL) {
+        return err_no_memory(err, meta.element_count * sizeof *meta.elements);
+    }
+    meta.elements[0] = (struct meta_element){.name = bytes_of("schema"),
+                                             .physical = -1,
+                                             .child_count = (int32_t)schema->column_count,
+                                             .converted = CONVERTED_NONE,
+                                             .field_id = -1};
+    for (size_t i = 0; i < schema->column_count; i++) {
+        parquet_type_to_element(&schema->columns[i], &meta.elements[i + 1]);
+    }
+    for (size_t i = 0; i < meta.key_value_count; i++) {
+        meta.key_values[i].key = bytes_of(writer->options.key_values[i].key);
+        meta.key_values[i].value = bytes_of(writer->options.key_values[i].value);
+    }
+    for (size_t i = 0; i < meta.sorting_count; i++) {
+        meta.sorting[i].column = (int32_t)schema->sort_keys[i].column;
+        meta.sorting[i].descending = schema->sort_keys[i].descending;
+    }
+    *out = meta;
+    return OK;
+}
+
+static enum err_code put_footer(struct parquet_writer *writer, struct error *err)
+{
+    AUTO(buf_done) struct buf footer = {0};
+    struct meta_file meta;
+    TRY(fill_meta(writer, &meta, err));
+    TRY(parquet_meta_encode(&meta, &footer, err));
+    uint32_t length = (uint32_t)footer.length_bytes;
+    TRY(buf_append(&footer, &length, sizeof length, err));
+    TRY(buf_append(&footer, magic, sizeof magic, err));
+    return put(writer, footer.data, footer.length_bytes, err);
+}
+
+static int64_t timestamp_bound(const uint8_t *bytes)
+{
+    int64_t value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+enum err_code parquet_writer_finish(struct parquet_writer *writer, struct parquet_summary *out, struct error *err)
+{
+    if (writer->row_count + writer->pending->row_count == 0) {
+        return err_set(err, ERR_INVALID, "expected at least one row in a partition file but found none");
+    }
+    TRY(flush(writer, err));
+    TRY(put_indexes(writer, err));
+    TRY(put_footer(writer, err));
+    const struct column_stats *timestamp = &writer->stats[writer->schema->timestamp_column];
+    *out = (struct parquet_summary){.row_count = writer->row_count,
+                                    .file_bytes = writer->file_bytes,
+                                    .memory_bytes = writer->memory_bytes,
+                                    .min_timestamp_us = timestamp_bound(timestamp->min),
+                                    .max_timestamp_us = timestamp_bound(timestamp->max),
+                                    .column_count = writer->schema->column_count,
+                                    .columns = TAKE(writer->stats)};
+    return OK;
+}
+
+void parquet_summary_done(struct parquet_summary *summary)
+{
+    free(summary->columns);
+    *summary = (struct parquet_summary){0};
+}
