@@ -42,6 +42,12 @@ struct bus_queue_spec {
 MUST_CHECK enum err_code bus_declare(const struct bus_options *options, const struct bus_queue_spec *queues,
                                      size_t count, struct error *err);
 
+/* bus_declare at the start of a service: tries every second while the broker cannot be reached, until wait (such as
+ * service_wait) answers ERR_STOPPED. */
+typedef enum err_code bus_wait_fn(void *context, int64_t timeout_us);
+MUST_CHECK enum err_code bus_declare_patiently(const struct bus_options *options, const struct bus_queue_spec *queues,
+                                               size_t count, bus_wait_fn *wait, void *context, struct error *err);
+
 struct bus_message {
     const char *routing_key; /* the queue */
     const void *body;

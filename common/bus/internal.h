@@ -81,7 +81,8 @@ struct bus_link {
     int wake_fd; /* an eventfd */
 
     pthread_mutex_t lock; /* guards what follows, and the role's shared state */
-    bool woken, stopping, up;
+    bool woken, stopping, up, ended;
+    pthread_cond_t on_end;
     int socket_fd; /* -1 while there is none */
     struct error down_because;
 

@@ -192,20 +192,28 @@ static void *run(void *argument)
     struct error stopped = {0};
     (void)err_set(&stopped, ERR_STOPPED, "the connection to the broker is closing");
     link->role->lost(link->self, &stopped);
+    pthread_mutex_lock(&link->lock);
+    link->ended = true;
+    pthread_cond_signal(&link->on_end);
+    pthread_mutex_unlock(&link->lock);
     return NULL;
 }
 
 enum err_code bus_link_init(struct bus_link *link, struct bus_settings *settings_take, const struct bus_link_role *role,
                             void *self, struct error *err)
 {
-    int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (wake_fd < 0) {
+    TRY(bus_cond_init(&link->on_end, err));
+    link->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (link->wake_fd < 0) {
+        pthread_cond_destroy(&link->on_end);
         return err_set(err, ERR_NO_MEMORY, "could not make an eventfd: %s", strerror(errno));
     }
-    *link =
-        (struct bus_link){.settings = *settings_take, .role = role, .self = self, .wake_fd = wake_fd, .socket_fd = -1};
-    *settings_take = (struct bus_settings){0};
     pthread_mutex_init(&link->lock, NULL);
+    link->socket_fd = -1;
+    link->settings = *settings_take;
+    *settings_take = (struct bus_settings){0};
+    link->self = self;
+    link->role = role; /* from here on there is something to undo */
     (void)err_set(&link->down_because, ERR_UNAVAILABLE, "the broker has not been reached yet");
     return OK;
 }
@@ -220,13 +228,15 @@ enum err_code bus_link_start(struct bus_link *link, struct error *err)
     return OK;
 }
 
-static void shut_socket(struct bus_link *link)
+/* A thread inside a write that a broker in alarm does not take is woken by shutting its socket. */
+static void await_end_locked(struct bus_link *link)
 {
-    pthread_mutex_lock(&link->lock);
-    if (link->socket_fd >= 0) {
+    int64_t deadline_us = clock_monotonic_us() + STOP_PATIENCE_US;
+    while (!link->ended && bus_cond_wait_until(&link->on_end, &link->lock, deadline_us)) {
+    }
+    if (!link->ended && link->socket_fd >= 0) {
         (void)shutdown(link->socket_fd, SHUT_RDWR);
     }
-    pthread_mutex_unlock(&link->lock);
 }
 
 void bus_link_stop(struct bus_link *link)
@@ -237,12 +247,9 @@ void bus_link_stop(struct bus_link *link)
     pthread_mutex_lock(&link->lock);
     link->stopping = true;
     bus_link_wake_locked(link);
+    await_end_locked(link);
     pthread_mutex_unlock(&link->lock);
-    struct timespec deadline = timespec_of(clock_monotonic_us() + STOP_PATIENCE_US);
-    if (pthread_clockjoin_np(link->thread, NULL, CLOCK_MONOTONIC, &deadline) != 0) {
-        shut_socket(link); /* it may be inside a write that a broker in alarm does not take */
-        pthread_join(link->thread, NULL);
-    }
+    pthread_join(link->thread, NULL);
     link->started = false;
 }
 
@@ -253,6 +260,7 @@ void bus_link_done(struct bus_link *link)
     }
     bus_link_stop(link);
     close(link->wake_fd);
+    pthread_cond_destroy(&link->on_end);
     pthread_mutex_destroy(&link->lock);
     bus_settings_done(&link->settings);
     *link = (struct bus_link){.socket_fd = -1};
