@@ -79,12 +79,17 @@ const uint8_t *row_failed(struct row_parser *parser, enum err_code code)
     return NULL;
 }
 
+static bool is_delimiter(uint8_t c)
+{
+    return c <= ' ' || strchr(",:]}[{\"", c) != NULL;
+}
+
 /* The end of the token at p: of a string behind its closing quote, of all else before the next delimiter. */
 static const uint8_t *token_end(const uint8_t *p, const uint8_t *end)
 {
     const uint8_t *at = p + 1;
     if (*p != '"') {
-        while (at < end && *at > ' ' && strchr(",:]}[{\"", *at) == NULL) {
+        while (at < end && !is_delimiter(*p) && !is_delimiter(*at)) {
             at++;
         }
         return at;

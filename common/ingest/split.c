@@ -52,6 +52,21 @@ static enum err_code end_row(struct splitter *splitter, const uint8_t *start, si
 
 /* --- lines ------------------------------------------------------------------------------------------------------- */
 
+/* A line of nothing but space is no row. */
+static enum err_code end_line(struct splitter *splitter, const uint8_t *start, size_t length,
+                              const uint8_t *readable_end, struct error *err)
+{
+    const struct buf *carry = &splitter->carry;
+    bool is_empty = is_blank(start, length) && splitter->row_bytes == carry->length_bytes &&
+                    is_blank(carry->data, carry->length_bytes);
+    if (is_empty) {
+        splitter->row_bytes = 0;
+        buf_clear(&splitter->carry);
+        return OK;
+    }
+    return end_row(splitter, start, length, readable_end, err);
+}
+
 static enum err_code feed_lines(struct splitter *splitter, const uint8_t *data, size_t length, struct error *err)
 {
     const uint8_t *end = data + length;
@@ -60,11 +75,7 @@ static enum err_code feed_lines(struct splitter *splitter, const uint8_t *data, 
         if (newline == NULL) {
             return carry_append(splitter, data, (size_t)(end - data), err);
         }
-        size_t row_bytes = (size_t)(newline - data);
-        bool is_empty = splitter->row_bytes == 0 && (row_bytes == 0 || (*data <= ' ' && is_blank(data, row_bytes)));
-        if (!is_empty) {
-            TRY(end_row(splitter, data, row_bytes, end, err));
-        }
+        TRY(end_line(splitter, data, (size_t)(newline - data), end, err));
         data = newline + 1;
     }
     return OK;
@@ -155,9 +166,7 @@ enum err_code split_feed(struct splitter *splitter, const uint8_t *data, size_t 
 enum err_code split_finish(struct splitter *splitter, struct error *err)
 {
     if (splitter->format == INGEST_NDJSON) {
-        bool is_empty = splitter->row_bytes == splitter->carry.length_bytes &&
-                        is_blank(splitter->carry.data, splitter->carry.length_bytes);
-        return is_empty ? OK : end_row(splitter, NULL, 0, NULL, err);
+        return end_line(splitter, NULL, 0, NULL, err);
     }
     switch (splitter->state) {
     case SPLIT_START: return err_set(err, ERR_INVALID, "expected an array of rows but the body is empty");

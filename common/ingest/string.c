@@ -168,7 +168,7 @@ static uint8_t *unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
     while (p < end) {
         const uint8_t *slash = memchr(p, '\\', (size_t)(end - p));
         size_t plain = (size_t)((slash == NULL ? end : slash) - p);
-        memmove(out, p, plain);
+        memcpy(out, p, plain);
         out += plain;
         p += plain;
         if (slash != NULL) {

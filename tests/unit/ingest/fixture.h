@@ -1,0 +1,96 @@
+/* A table with a column of each type, and its values as text. */
+#ifndef GRANARY_TESTS_UNIT_INGEST_FIXTURE_H
+#define GRANARY_TESTS_UNIT_INGEST_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/ingest/ingest.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+enum { TS, BOOL, I32, I64, FLOAT, DOUBLE, STRING, BYTES, TIME, DATE, DECIMAL, UUID, JSON, LONG, NEEDED, COLUMNS };
+
+static const struct schema_column fixture_columns[COLUMNS] = {
+    [TS] = {.id = 1, .name = "ts", .type = COLUMN_TIMESTAMP},
+    [BOOL] = {.id = 2, .name = "b", .type = COLUMN_BOOL, .nullable = true},
+    [I32] = {.id = 3, .name = "i32", .type = COLUMN_INT32, .nullable = true},
+    [I64] = {.id = 4, .name = "i64", .type = COLUMN_INT64, .nullable = true},
+    [FLOAT] = {.id = 5, .name = "f", .type = COLUMN_FLOAT, .nullable = true},
+    [DOUBLE] = {.id = 6, .name = "d", .type = COLUMN_DOUBLE, .nullable = true},
+    [STRING] = {.id = 7, .name = "s", .type = COLUMN_STRING, .nullable = true},
+    [BYTES] = {.id = 8, .name = "by", .type = COLUMN_BYTES, .nullable = true},
+    [TIME] = {.id = 9, .name = "t", .type = COLUMN_TIMESTAMP, .nullable = true},
+    [DATE] = {.id = 10, .name = "day", .type = COLUMN_DATE, .nullable = true},
+    [DECIMAL] = {.id = 11, .name = "dec", .type = COLUMN_DECIMAL, .nullable = true, .precision = 9, .scale = 2},
+    [UUID] = {.id = 12, .name = "u", .type = COLUMN_UUID, .nullable = true},
+    [JSON] = {.id = 13, .name = "j", .type = COLUMN_JSON, .nullable = true},
+    [LONG] = {.id = 14, .name = "a_name_of_more_than_sixteen_bytes", .type = COLUMN_INT64, .nullable = true},
+    [NEEDED] = {.id = 15, .name = "needed", .type = COLUMN_BOOL, .nullable = true},
+};
+static const struct schema fixture_schema = {
+    .version = 1, .column_count = COLUMNS, .columns = fixture_columns, .timestamp_column = TS, .sort_key_count = 1};
+
+/* From 2000 to 2099. */
+static const struct ingest_limits fixture_limits = {
+    .max_row_bytes = 4096,
+    .max_reject_text_bytes = 4096,
+    .max_decoded_bytes = 1 << 20,
+    .max_depth = 8,
+    .min_timestamp_us = INT64_C(946684800000000),
+    .max_timestamp_us = INT64_C(4102444799999999),
+};
+
+__attribute__((unused)) static struct ingest *new_ingest(enum ingest_format format,
+                                                         enum ingest_compression compression,
+                                                         const struct ingest_limits *limits)
+{
+    struct ingest *ingest = NULL;
+    struct error err = {0};
+    assert_int_equal(ingest_new(&fixture_schema, format, compression, limits, &ingest, &err), OK);
+    return ingest;
+}
+
+/* A value as text; "null" for null. Variable width as it is, with NUL shown as '0x00'. */
+__attribute__((unused)) static void value_text(const struct batch *batch, uint32_t column_index, uint32_t row,
+                                               char *text, size_t size)
+{
+    const struct column *column = &batch->columns[column_index];
+    char uuid[UUID_TEXT_BYTES];
+    uint32_t length = 0;
+    const uint8_t *data;
+    if (column_is_null(column, row)) {
+        (void)snprintf(text, size, "null");
+        return;
+    }
+    switch (column->type) {
+    case COLUMN_BOOL: (void)snprintf(text, size, "%d", column->values.u8[row]); break;
+    case COLUMN_INT32:
+    case COLUMN_DATE: (void)snprintf(text, size, "%d", column->values.i32[row]); break;
+    case COLUMN_INT64:
+    case COLUMN_TIMESTAMP:
+    case COLUMN_DECIMAL: (void)snprintf(text, size, "%" PRId64, column->values.i64[row]); break;
+    case COLUMN_FLOAT: (void)snprintf(text, size, "%.9g", (double)column->values.f32[row]); break;
+    case COLUMN_DOUBLE: (void)snprintf(text, size, "%.17g", column->values.f64[row]); break;
+    case COLUMN_UUID: (void)snprintf(text, size, "%s", uuid_format(&column->values.uuid[row], uuid)); break;
+    case COLUMN_STRING:
+    case COLUMN_BYTES:
+    case COLUMN_JSON:
+        data = column_variable(column, row, &length);
+        text[0] = '\0';
+        for (uint32_t i = 0; i < length && strlen(text) + 8 < size; i++) {
+            (void)snprintf(text + strlen(text), 8, data[i] == 0 ? "0x00" : "%c", data[i]);
+        }
+        break;
+    case COLUMN_TYPE_COUNT: fail();
+    }
+}
+
+#endif
