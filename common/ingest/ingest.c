@@ -80,7 +80,7 @@ static enum err_code take_row(void *context, const uint8_t *text, size_t length,
                        ingest->limits.max_row_bytes, row_bytes);
         return add_reject(ingest, ROW_NO_COLUMN, reason, text, length, err);
     }
-    TRY(row_parse(&ingest->parser, text, length, readable_end, &is_good, err));
+    TRY(ingest_row_parse(&ingest->parser, text, length, readable_end, &is_good, err));
     if (is_good) {
         return OK;
     }
@@ -115,13 +115,13 @@ enum err_code ingest_new(const struct schema *schema, enum ingest_format format,
     ingest->limits = *limits;
     size_t keep_bytes =
         limits->max_row_bytes > limits->max_reject_text_bytes ? limits->max_row_bytes : limits->max_reject_text_bytes;
-    ingest->splitter = (struct splitter){
-        .format = format, .keep_bytes = keep_bytes, .take = take_row, .context = ingest};
+    ingest->splitter =
+        (struct splitter){.format = format, .keep_bytes = keep_bytes, .take = take_row, .context = ingest};
     ingest->reject_texts = arena_new(0);
     if (ingest->reject_texts == NULL) {
         return err_no_memory(err, sizeof *ingest);
     }
-    TRY(row_parser_init(&ingest->parser, schema, &ingest->limits, err));
+    TRY(ingest_row_init(&ingest->parser, schema, &ingest->limits, err));
     TRY(batch_new(schema, FIRST_ROWS, &ingest->batch, err));
     TRY(open_stream(ingest, compression, err));
     ingest->parser.batch = ingest->batch;
@@ -134,8 +134,8 @@ void ingest_free(struct ingest *ingest)
     if (ingest == NULL) {
         return;
     }
-    row_parser_done(&ingest->parser);
-    split_done(&ingest->splitter);
+    ingest_row_done(&ingest->parser);
+    ingest_split_done(&ingest->splitter);
     codec_stream_free(ingest->stream);
     batch_free(ingest->batch);
     arena_free(ingest->reject_texts);
@@ -149,11 +149,11 @@ void ingest_free(struct ingest *ingest)
 /* Swallows a byte order mark, which may come cut into pieces. One that breaks off belongs to the first row after all. */
 static enum err_code skip_mark(struct ingest *ingest, const uint8_t **data, size_t *length, struct error *err)
 {
-    while (ingest->mark_bytes < MARK_BYTES && *length > 0) {
+    while (ingest->mark_bytes<MARK_BYTES && * length> 0) {
         if (**data != byte_order_mark[ingest->mark_bytes]) {
             size_t begun = ingest->mark_bytes;
             ingest->mark_bytes = MARK_BYTES + 1;
-            return split_feed(&ingest->splitter, byte_order_mark, begun, err);
+            return ingest_split_feed(&ingest->splitter, byte_order_mark, begun, err);
         }
         ingest->mark_bytes++;
         (*data)++;
@@ -170,7 +170,7 @@ static enum err_code feed_decoded(struct ingest *ingest, const uint8_t *data, si
     }
     ingest->decoded_bytes += length;
     TRY(skip_mark(ingest, &data, &length, err));
-    return split_feed(&ingest->splitter, data, length, err);
+    return ingest_split_feed(&ingest->splitter, data, length, err);
 }
 
 static enum err_code feed_compressed(struct ingest *ingest, const void *data, size_t length, struct error *err)
@@ -193,8 +193,8 @@ static enum err_code check_alive(const struct ingest *ingest, struct error *err)
 enum err_code ingest_feed(struct ingest *ingest, const void *data, size_t length, struct error *err)
 {
     TRY(check_alive(ingest, err));
-    enum err_code code = ingest->stream == NULL ? feed_decoded(ingest, data, length, err)
-                                                : feed_compressed(ingest, data, length, err);
+    enum err_code code =
+        ingest->stream == NULL ? feed_decoded(ingest, data, length, err) : feed_compressed(ingest, data, length, err);
     ingest->is_dead = code != OK;
     return code;
 }
@@ -205,9 +205,9 @@ static enum err_code finish(struct ingest *ingest, struct error *err)
         TRY(codec_stream_finish(ingest->stream, err));
     }
     if (ingest->mark_bytes > 0 && ingest->mark_bytes < MARK_BYTES) { /* the body is no more than its beginning */
-        TRY(split_feed(&ingest->splitter, byte_order_mark, ingest->mark_bytes, err));
+        TRY(ingest_split_feed(&ingest->splitter, byte_order_mark, ingest->mark_bytes, err));
     }
-    return split_finish(&ingest->splitter, err);
+    return ingest_split_finish(&ingest->splitter, err);
 }
 
 enum err_code ingest_finish(struct ingest *ingest, struct error *err)

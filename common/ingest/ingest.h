@@ -19,11 +19,11 @@ enum ingest_compression { INGEST_PLAIN, INGEST_GZIP, INGEST_ZSTD, INGEST_COMPRES
 enum ingest_unknown { INGEST_UNKNOWN_REJECT, INGEST_UNKNOWN_IGNORE };
 
 struct ingest_limits {
-    size_t max_row_bytes;      /* a longer row is a reject; its text is still kept whole up to max_reject_text_bytes */
+    size_t max_row_bytes; /* a longer row is a reject; its text is still kept whole up to max_reject_text_bytes */
     size_t max_reject_text_bytes;
-    size_t max_decoded_bytes;  /* after decompression; more is ERR_INVALID (a bomb) */
-    uint32_t max_depth;        /* of nesting inside a json column */
-    int64_t min_timestamp_us;  /* window for the table's timestamp column, both ends included */
+    size_t max_decoded_bytes; /* after decompression; more is ERR_INVALID (a bomb) */
+    uint32_t max_depth;       /* of nesting inside a json column */
+    int64_t min_timestamp_us; /* window for the table's timestamp column, both ends included */
     int64_t max_timestamp_us;
     enum ingest_unknown unknown;
 };
@@ -50,7 +50,7 @@ MUST_CHECK enum err_code ingest_feed(struct ingest *ingest, const void *data, si
 /* The body is over: a last line without newline counts; a cut-off gzip or zstd stream or array is ERR_INVALID. */
 MUST_CHECK enum err_code ingest_finish(struct ingest *ingest, struct error *err);
 
-struct batch *ingest_batch(struct ingest *ingest);      /* borrowed; good rows so far */
+struct batch *ingest_batch(struct ingest *ingest); /* borrowed; good rows so far */
 /* Owned by the caller; a new empty one takes its place. NULL when out of memory, and then nothing is taken. */
 struct batch *ingest_batch_take(struct ingest *ingest);
 const struct ingest_reject *ingest_rejects(const struct ingest *ingest, size_t *out_count); /* borrowed */

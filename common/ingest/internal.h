@@ -9,7 +9,7 @@
  *   skip.c     values that are not read but must be well-formed
  *
  * A parser function takes the place where its part begins and returns the place behind it, or NULL when the row is bad
- * (row_bad has then been called) or memory has run out (parser->code is then set). */
+ * (ingest_bad has then been called) or memory has run out (parser->code is then set). */
 #ifndef GRANARY_INGEST_INTERNAL_H
 #define GRANARY_INGEST_INTERNAL_H
 
@@ -24,7 +24,7 @@
 struct row_key {
     uint8_t text[64]; /* names have at most 63 bytes; filled up with zeros */
     uint32_t length;
-    uint32_t mask;    /* of the first 16 bytes that count */
+    uint32_t mask; /* of the first 16 bytes that count */
 };
 
 enum { ROW_NO_COLUMN = -1, ROW_REASON_BYTES = 320 };
@@ -33,13 +33,13 @@ struct row_parser {
     const struct schema *schema;
     struct batch *batch; /* borrowed from the ingest */
     const struct ingest_limits *limits;
-    struct row_key *keys;    /* by column */
-    uint16_t *predicted;     /* by position in the row: the column that stood there last time */
-    uint32_t *seen;          /* by column: the number of the row that had it */
+    struct row_key *keys; /* by column */
+    uint16_t *predicted;  /* by position in the row: the column that stood there last time */
+    uint32_t *seen;       /* by column: the number of the row that had it */
     uint32_t row_stamp;
-    uint32_t *required;      /* columns that must not be null */
+    uint32_t *required; /* columns that must not be null */
     size_t required_count;
-    struct buf scratch;      /* a string without its escapes, a number with a NUL */
+    struct buf scratch; /* a string without its escapes, a number with a NUL */
     locale_t c_locale;
 
     /* The row at hand. *end can be read and is none of the characters that a value goes on with: '\n', ',' or ']'.
@@ -56,20 +56,20 @@ struct row_parser {
 
 /* --- row.c ------------------------------------------------------------------------------------------------------- */
 
-MUST_CHECK enum err_code row_parser_init(struct row_parser *parser, const struct schema *schema,
+MUST_CHECK enum err_code ingest_row_init(struct row_parser *parser, const struct schema *schema,
                                          const struct ingest_limits *limits, struct error *err);
-void row_parser_done(struct row_parser *parser);
+void ingest_row_done(struct row_parser *parser);
 /* One row into the batch. *out_good false: a reject, with bad_column and reason set, and the batch as before. */
-MUST_CHECK enum err_code row_parse(struct row_parser *parser, const uint8_t *text, size_t length,
-                                   const uint8_t *readable_end, bool *out_good, struct error *err);
+MUST_CHECK enum err_code ingest_row_parse(struct row_parser *parser, const uint8_t *text, size_t length,
+                                          const uint8_t *readable_end, bool *out_good, struct error *err);
 /* Marks the row as a reject; the column may be ROW_NO_COLUMN. Returns NULL. */
-const uint8_t *row_bad(struct row_parser *parser, int column, const char *format, ...)
+const uint8_t *ingest_bad(struct row_parser *parser, int column, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 /* "expected X but found <the value at p>". */
-const uint8_t *row_bad_value(struct row_parser *parser, int column, const char *expected, const uint8_t *p)
+const uint8_t *ingest_bad_value(struct row_parser *parser, int column, const char *expected, const uint8_t *p)
     __attribute__((cold));
 /* Out of memory or another failure that is not the row's. Returns NULL. */
-const uint8_t *row_failed(struct row_parser *parser, enum err_code code) __attribute__((cold));
+const uint8_t *ingest_failed(struct row_parser *parser, enum err_code code) __attribute__((cold));
 
 static inline const uint8_t *row_skip_space(const struct row_parser *parser, const uint8_t *p)
 {
@@ -81,7 +81,7 @@ static inline const uint8_t *row_skip_space(const struct row_parser *parser, con
 
 /* --- value.c ----------------------------------------------------------------------------------------------------- */
 
-const uint8_t *value_parse(struct row_parser *parser, uint32_t column, const uint8_t *p);
+const uint8_t *ingest_value_parse(struct row_parser *parser, uint32_t column, const uint8_t *p);
 
 /* --- number.c ---------------------------------------------------------------------------------------------------- */
 
@@ -96,35 +96,35 @@ struct number {
 enum number_fit { NUMBER_FITS, NUMBER_NEEDS_ROUNDING, NUMBER_OUT_OF_RANGE };
 
 /* A JSON number at p, which may end at `end` at the latest; NULL when there is none. *end must be readable. */
-const uint8_t *number_scan(const uint8_t *p, struct number *out);
+const uint8_t *ingest_number_scan(const uint8_t *p, struct number *out);
 /* value * 10^scale as an integer with a magnitude of at most `limit` (one more when negative and limit is INT64_MAX). */
-enum number_fit number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out);
+enum number_fit ingest_number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out);
 /* The nearest double; the text [p, end) is what was scanned. NUMBER_FITS or NUMBER_OUT_OF_RANGE. ERR_NO_MEMORY. */
-MUST_CHECK enum err_code number_to_double(struct row_parser *parser, const struct number *number, const uint8_t *p,
-                                          const uint8_t *end, double *out);
-MUST_CHECK enum err_code number_to_float(struct row_parser *parser, const struct number *number, const uint8_t *p,
-                                         const uint8_t *end, float *out);
+MUST_CHECK enum err_code ingest_number_to_double(struct row_parser *parser, const struct number *number,
+                                                 const uint8_t *p, const uint8_t *end, double *out);
+MUST_CHECK enum err_code ingest_number_to_float(struct row_parser *parser, const struct number *number,
+                                                const uint8_t *p, const uint8_t *end, float *out);
 
 /* --- string.c ---------------------------------------------------------------------------------------------------- */
 
 /* The first quote, backslash or control character from p on, or `end` or a little behind it. *out_high is set when a byte
  * before it is not ASCII. */
-const uint8_t *string_scan(const uint8_t *p, const uint8_t *end, const uint8_t *readable_end, bool *out_high);
+const uint8_t *ingest_string_scan(const uint8_t *p, const uint8_t *end, const uint8_t *readable_end, bool *out_high);
 /* The string that begins behind its opening quote at p, without escapes and as UTF-8: borrowed from the row or from the
  * scratch buffer. Returns the place behind the closing quote. */
-const uint8_t *string_parse(struct row_parser *parser, int column, const uint8_t *p, const uint8_t **out_text,
-                            size_t *out_length);
+const uint8_t *ingest_string_parse(struct row_parser *parser, int column, const uint8_t *p, const uint8_t **out_text,
+                                   size_t *out_length);
 /* The same straight into a column. */
-const uint8_t *string_parse_into(struct row_parser *parser, uint32_t column, const uint8_t *p);
+const uint8_t *ingest_string_parse_into(struct row_parser *parser, uint32_t column, const uint8_t *p);
 /* Fails the row unless the bytes are UTF-8. */
-bool string_check_utf8(struct row_parser *parser, int column, const uint8_t *text, size_t length);
+bool ingest_string_check_utf8(struct row_parser *parser, int column, const uint8_t *text, size_t length);
 /* RFC 4648 section 4, padded. False when it is not; `out` has room for length / 4 * 3 bytes. */
-bool string_decode_base64(const uint8_t *text, size_t length, uint8_t *out, size_t *out_length);
+bool ingest_string_decode_base64(const uint8_t *text, size_t length, uint8_t *out, size_t *out_length);
 
 /* --- skip.c ------------------------------------------------------------------------------------------------------ */
 
 /* Any well-formed JSON value. */
-const uint8_t *skip_value(struct row_parser *parser, int column, const uint8_t *p);
+const uint8_t *ingest_skip_value(struct row_parser *parser, int column, const uint8_t *p);
 
 /* --- split.c ----------------------------------------------------------------------------------------------------- */
 
@@ -134,9 +134,9 @@ struct splitter {
     enum ingest_format format;
     enum split_state state;
     size_t keep_bytes;
-    struct buf carry;   /* the beginning of a row whose rest has not come yet, at most keep_bytes of it */
-    size_t row_bytes;   /* of the row in progress that came in earlier pieces, kept or not */
-    uint32_t depth;     /* in an array: of brackets inside the element */
+    struct buf carry; /* the beginning of a row whose rest has not come yet, at most keep_bytes of it */
+    size_t row_bytes; /* of the row in progress that came in earlier pieces, kept or not */
+    uint32_t depth;   /* in an array: of brackets inside the element */
     bool in_string, in_escape;
     bool had_comma;
     /* A whole row; *(text + length) and all up to readable_end can be read, unless row_bytes > length: then it was cut. */
@@ -144,8 +144,9 @@ struct splitter {
                           size_t row_bytes, struct error *err);
     void *context;
 };
-MUST_CHECK enum err_code split_feed(struct splitter *splitter, const uint8_t *data, size_t length, struct error *err);
-MUST_CHECK enum err_code split_finish(struct splitter *splitter, struct error *err);
-void split_done(struct splitter *splitter);
+MUST_CHECK enum err_code ingest_split_feed(struct splitter *splitter, const uint8_t *data, size_t length,
+                                           struct error *err);
+MUST_CHECK enum err_code ingest_split_finish(struct splitter *splitter, struct error *err);
+void ingest_split_done(struct splitter *splitter);
 
 #endif

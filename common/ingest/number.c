@@ -53,7 +53,7 @@ static const uint8_t *scan_exponent(const uint8_t *p, int32_t *out)
     return p;
 }
 
-const uint8_t *number_scan(const uint8_t *p, struct number *out)
+const uint8_t *ingest_number_scan(const uint8_t *p, struct number *out)
 {
     struct digits digits = {0};
     int32_t exponent = 0;
@@ -86,7 +86,7 @@ const uint8_t *number_scan(const uint8_t *p, struct number *out)
     return p;
 }
 
-enum number_fit number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out)
+enum number_fit ingest_number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out)
 {
     uint64_t magnitude = number->mantissa;
     int32_t shift = number->exponent + scale;
@@ -168,8 +168,8 @@ static enum err_code terminate(struct row_parser *parser, const uint8_t *p, cons
     return buf_append_byte(&parser->scratch, '\0', parser->err);
 }
 
-enum err_code number_to_double(struct row_parser *parser, const struct number *number, const uint8_t *p,
-                               const uint8_t *end, double *out)
+enum err_code ingest_number_to_double(struct row_parser *parser, const struct number *number, const uint8_t *p,
+                                      const uint8_t *end, double *out)
 {
     double value;
     if (!number->is_cut && (nearest_by_double(number, &value) || nearest_by_long_double(number, &value))) {
@@ -182,12 +182,12 @@ enum err_code number_to_double(struct row_parser *parser, const struct number *n
 }
 
 /* Through the nearest double, unless that lies in the middle between two floats or below the normal ones. */
-enum err_code number_to_float(struct row_parser *parser, const struct number *number, const uint8_t *p,
-                              const uint8_t *end, float *out)
+enum err_code ingest_number_to_float(struct row_parser *parser, const struct number *number, const uint8_t *p,
+                                     const uint8_t *end, float *out)
 {
     double value;
     uint64_t bits;
-    TRY(number_to_double(parser, number, p, end, &value));
+    TRY(ingest_number_to_double(parser, number, p, end, &value));
     memcpy(&bits, &value, sizeof bits);
     if ((bits & 0x1fffffff) == 0x10000000 || (value != 0 && fabs(value) < (double)FLT_MIN)) {
         TRY(terminate(parser, p, end));

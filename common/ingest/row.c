@@ -28,7 +28,7 @@ static enum err_code alloc_tables(struct row_parser *parser, size_t columns, str
                : err_no_memory(err, columns * sizeof *parser->keys);
 }
 
-enum err_code row_parser_init(struct row_parser *parser, const struct schema *schema,
+enum err_code ingest_row_init(struct row_parser *parser, const struct schema *schema,
                               const struct ingest_limits *limits, struct error *err)
 {
     *parser = (struct row_parser){.schema = schema, .limits = limits};
@@ -48,7 +48,7 @@ enum err_code row_parser_init(struct row_parser *parser, const struct schema *sc
     return OK;
 }
 
-void row_parser_done(struct row_parser *parser)
+void ingest_row_done(struct row_parser *parser)
 {
     free(parser->keys);
     free(parser->predicted);
@@ -63,7 +63,7 @@ void row_parser_done(struct row_parser *parser)
 
 /* --- what goes wrong --------------------------------------------------------------------------------------------- */
 
-const uint8_t *row_bad(struct row_parser *parser, int column, const char *format, ...)
+const uint8_t *ingest_bad(struct row_parser *parser, int column, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -73,7 +73,7 @@ const uint8_t *row_bad(struct row_parser *parser, int column, const char *format
     return NULL;
 }
 
-const uint8_t *row_failed(struct row_parser *parser, enum err_code code)
+const uint8_t *ingest_failed(struct row_parser *parser, enum err_code code)
 {
     parser->code = code;
     return NULL;
@@ -101,13 +101,13 @@ static const uint8_t *token_end(const uint8_t *p, const uint8_t *end)
 }
 
 /* A reason is text: what it quotes is cut at a whole character, before anything that is none. */
-const uint8_t *row_bad_value(struct row_parser *parser, int column, const char *expected, const uint8_t *p)
+const uint8_t *ingest_bad_value(struct row_parser *parser, int column, const char *expected, const uint8_t *p)
 {
     if (p >= parser->end) {
-        return row_bad(parser, column, "expected %s but found the end of the row", expected);
+        return ingest_bad(parser, column, "expected %s but found the end of the row", expected);
     }
     if (*p == '{' || *p == '[') {
-        return row_bad(parser, column, "expected %s but found an %s", expected, *p == '{' ? "object" : "array");
+        return ingest_bad(parser, column, "expected %s but found an %s", expected, *p == '{' ? "object" : "array");
     }
     size_t length = (size_t)(token_end(p, parser->end) - p);
     size_t shown = length < QUOTED_BYTES ? length : QUOTED_BYTES;
@@ -118,10 +118,10 @@ const uint8_t *row_bad_value(struct row_parser *parser, int column, const char *
         }
     }
     if (valid == 0) {
-        return row_bad(parser, column, "expected %s but found byte 0x%02x", expected, *p);
+        return ingest_bad(parser, column, "expected %s but found byte 0x%02x", expected, *p);
     }
-    return row_bad(parser, column, "expected %s but found %.*s%s", expected, (int)valid, (const char *)p,
-                   valid < length ? "..." : "");
+    return ingest_bad(parser, column, "expected %s but found %.*s%s", expected, (int)valid, (const char *)p,
+                      valid < length ? "..." : "");
 }
 
 /* --- members ----------------------------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ static const uint8_t *parse_name(struct row_parser *parser, const uint8_t *p, si
     }
     const uint8_t *name;
     size_t length;
-    const uint8_t *next = string_parse(parser, ROW_NO_COLUMN, p, &name, &length);
+    const uint8_t *next = ingest_string_parse(parser, ROW_NO_COLUMN, p, &name, &length);
     if (next == NULL) {
         return NULL;
     }
@@ -167,7 +167,7 @@ static const uint8_t *parse_name(struct row_parser *parser, const uint8_t *p, si
         parser->predicted[position] = (uint16_t)*out_column;
     }
     if (*out_column < 0 && parser->limits->unknown == INGEST_UNKNOWN_REJECT) {
-        return row_bad_value(parser, ROW_NO_COLUMN, "a column of the table", p - 1);
+        return ingest_bad_value(parser, ROW_NO_COLUMN, "a column of the table", p - 1);
     }
     return next;
 }
@@ -176,7 +176,7 @@ static const uint8_t *parse_member(struct row_parser *parser, const uint8_t *p, 
 {
     int column = ROW_NO_COLUMN;
     if (UNLIKELY(*p != '"' || p >= parser->end)) {
-        return row_bad_value(parser, ROW_NO_COLUMN, "a column name in quotes", p);
+        return ingest_bad_value(parser, ROW_NO_COLUMN, "a column name in quotes", p);
     }
     p = parse_name(parser, p + 1, position, &column);
     if (UNLIKELY(p == NULL)) {
@@ -184,17 +184,17 @@ static const uint8_t *parse_member(struct row_parser *parser, const uint8_t *p, 
     }
     p = row_skip_space(parser, p);
     if (UNLIKELY(*p != ':' || p >= parser->end)) {
-        return row_bad_value(parser, column, "\":\"", p);
+        return ingest_bad_value(parser, column, "\":\"", p);
     }
     p = row_skip_space(parser, p + 1);
     if (column < 0) {
-        return skip_value(parser, ROW_NO_COLUMN, p);
+        return ingest_skip_value(parser, ROW_NO_COLUMN, p);
     }
     if (UNLIKELY(parser->seen[column] == parser->row_stamp)) {
-        return row_bad(parser, column, "expected each column once but found it twice");
+        return ingest_bad(parser, column, "expected each column once but found it twice");
     }
     parser->seen[column] = parser->row_stamp;
-    return value_parse(parser, (uint32_t)column, p);
+    return ingest_value_parse(parser, (uint32_t)column, p);
 }
 
 static const uint8_t *parse_members(struct row_parser *parser, const uint8_t *p)
@@ -210,7 +210,7 @@ static const uint8_t *parse_members(struct row_parser *parser, const uint8_t *p)
         }
         p = row_skip_space(parser, p);
         if (UNLIKELY(p >= parser->end || (*p != ',' && *p != '}'))) {
-            return row_bad_value(parser, ROW_NO_COLUMN, "\",\" or \"}\"", p);
+            return ingest_bad_value(parser, ROW_NO_COLUMN, "\",\" or \"}\"", p);
         }
         if (*p == '}') {
             return p + 1;
@@ -223,7 +223,7 @@ static bool has_all_required(struct row_parser *parser)
 {
     for (size_t i = 0; i < parser->required_count; i++) {
         if (UNLIKELY(parser->seen[parser->required[i]] != parser->row_stamp)) {
-            (void)row_bad(parser, (int)parser->required[i], "expected a value but found none");
+            (void)ingest_bad(parser, (int)parser->required[i], "expected a value but found none");
             return false;
         }
     }
@@ -239,8 +239,8 @@ static void next_stamp(struct row_parser *parser)
     }
 }
 
-enum err_code row_parse(struct row_parser *parser, const uint8_t *text, size_t length, const uint8_t *readable_end,
-                        bool *out_good, struct error *err)
+enum err_code ingest_row_parse(struct row_parser *parser, const uint8_t *text, size_t length,
+                               const uint8_t *readable_end, bool *out_good, struct error *err)
 {
     parser->end = text + length;
     parser->readable_end = readable_end;
@@ -252,10 +252,10 @@ enum err_code row_parse(struct row_parser *parser, const uint8_t *text, size_t l
     if (p < parser->end && *p == '{') {
         p = parse_members(parser, p + 1);
     } else {
-        p = row_bad_value(parser, ROW_NO_COLUMN, "an object", p);
+        p = ingest_bad_value(parser, ROW_NO_COLUMN, "an object", p);
     }
     if (p != NULL && (p = row_skip_space(parser, p)) < parser->end) {
-        p = row_bad_value(parser, ROW_NO_COLUMN, "the end of the row", p);
+        p = ingest_bad_value(parser, ROW_NO_COLUMN, "the end of the row", p);
     }
     if (parser->code != OK) {
         batch_row_abandon(parser->batch);

@@ -7,7 +7,7 @@ static const uint8_t *skip_string(struct row_parser *parser, int column, const u
 {
     const uint8_t *text;
     size_t length;
-    return string_parse(parser, column, p, &text, &length);
+    return ingest_string_parse(parser, column, p, &text, &length);
 }
 
 static const uint8_t *skip_word(struct row_parser *parser, int column, const uint8_t *p)
@@ -21,7 +21,7 @@ static const uint8_t *skip_word(struct row_parser *parser, int column, const uin
             return p + words[i].length;
         }
     }
-    return row_bad_value(parser, column, "a JSON value", p);
+    return ingest_bad_value(parser, column, "a JSON value", p);
 }
 
 static const uint8_t *skip_nested(struct row_parser *parser, int column, const uint8_t *p, uint32_t depth);
@@ -30,14 +30,14 @@ static const uint8_t *skip_nested(struct row_parser *parser, int column, const u
 static const uint8_t *skip_name(struct row_parser *parser, int column, const uint8_t *p)
 {
     if (*p != '"' || p >= parser->end) {
-        return row_bad_value(parser, column, "a name in quotes", p);
+        return ingest_bad_value(parser, column, "a name in quotes", p);
     }
     p = skip_string(parser, column, p + 1);
     if (p == NULL) {
         return NULL;
     }
     p = row_skip_space(parser, p);
-    return *p == ':' && p < parser->end ? row_skip_space(parser, p + 1) : row_bad_value(parser, column, "\":\"", p);
+    return *p == ':' && p < parser->end ? row_skip_space(parser, p + 1) : ingest_bad_value(parser, column, "\":\"", p);
 }
 
 static const uint8_t *skip_container(struct row_parser *parser, int column, const uint8_t *p, uint32_t depth)
@@ -46,7 +46,7 @@ static const uint8_t *skip_container(struct row_parser *parser, int column, cons
     uint8_t close = is_object ? '}' : ']';
     uint32_t deepest = parser->limits->max_depth < DEEPEST ? parser->limits->max_depth : DEEPEST;
     if (depth >= deepest) {
-        return row_bad(parser, column, "expected at most %u levels of nesting", deepest);
+        return ingest_bad(parser, column, "expected at most %u levels of nesting", deepest);
     }
     p = row_skip_space(parser, p + 1);
     if (*p == close && p < parser->end) {
@@ -63,7 +63,7 @@ static const uint8_t *skip_container(struct row_parser *parser, int column, cons
             return p + 1;
         }
         if (p >= parser->end || *p != ',') {
-            return row_bad_value(parser, column, is_object ? "\",\" or \"}\"" : "\",\" or \"]\"", p);
+            return ingest_bad_value(parser, column, is_object ? "\",\" or \"}\"" : "\",\" or \"]\"", p);
         }
         p = row_skip_space(parser, p + 1);
     }
@@ -72,7 +72,7 @@ static const uint8_t *skip_container(struct row_parser *parser, int column, cons
 static const uint8_t *skip_nested(struct row_parser *parser, int column, const uint8_t *p, uint32_t depth)
 {
     if (p >= parser->end) {
-        return row_bad_value(parser, column, "a JSON value", p);
+        return ingest_bad_value(parser, column, "a JSON value", p);
     }
     if (*p == '"') {
         return skip_string(parser, column, p + 1);
@@ -82,13 +82,13 @@ static const uint8_t *skip_nested(struct row_parser *parser, int column, const u
     }
     if (*p == '-' || (*p >= '0' && *p <= '9')) {
         struct number number;
-        const uint8_t *end = number_scan(p, &number);
-        return end != NULL ? end : row_bad_value(parser, column, "a JSON number", p);
+        const uint8_t *end = ingest_number_scan(p, &number);
+        return end != NULL ? end : ingest_bad_value(parser, column, "a JSON number", p);
     }
     return skip_word(parser, column, p);
 }
 
-const uint8_t *skip_value(struct row_parser *parser, int column, const uint8_t *p)
+const uint8_t *ingest_skip_value(struct row_parser *parser, int column, const uint8_t *p)
 {
     return skip_nested(parser, column, p, 0);
 }

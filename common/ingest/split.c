@@ -6,7 +6,7 @@ enum {
     PADDING_BYTES = 32 /* readable behind the carried row: a terminator, and room for scans in wide steps */
 };
 
-void split_done(struct splitter *splitter)
+void ingest_split_done(struct splitter *splitter)
 {
     buf_done(&splitter->carry);
 }
@@ -93,7 +93,7 @@ static const uint8_t *find_element_end(struct splitter *splitter, const uint8_t 
             p++;
         } else if (splitter->in_string) {
             bool high = false;
-            p = string_scan(p, end, end, &high);
+            p = ingest_string_scan(p, end, end, &high);
             if (p < end) {
                 splitter->in_string = *p != '"';
                 splitter->in_escape = *p == '\\';
@@ -157,13 +157,13 @@ static enum err_code feed_array(struct splitter *splitter, const uint8_t *p, siz
 
 /* --- both -------------------------------------------------------------------------------------------------------- */
 
-enum err_code split_feed(struct splitter *splitter, const uint8_t *data, size_t length, struct error *err)
+enum err_code ingest_split_feed(struct splitter *splitter, const uint8_t *data, size_t length, struct error *err)
 {
     return splitter->format == INGEST_NDJSON ? feed_lines(splitter, data, length, err)
                                              : feed_array(splitter, data, length, err);
 }
 
-enum err_code split_finish(struct splitter *splitter, struct error *err)
+enum err_code ingest_split_finish(struct splitter *splitter, struct error *err)
 {
     if (splitter->format == INGEST_NDJSON) {
         return end_line(splitter, NULL, 0, NULL, err);

@@ -36,7 +36,7 @@ static inline uint32_t find_stops(const uint8_t *p, uint32_t *out_high)
 }
 #endif
 
-const uint8_t *string_scan(const uint8_t *p, const uint8_t *end, const uint8_t *readable_end, bool *out_high)
+const uint8_t *ingest_string_scan(const uint8_t *p, const uint8_t *end, const uint8_t *readable_end, bool *out_high)
 {
     uint32_t any_high = 0;
     while (p < end && readable_end - p >= STEP_BYTES) {
@@ -57,13 +57,14 @@ const uint8_t *string_scan(const uint8_t *p, const uint8_t *end, const uint8_t *
     return p;
 }
 
-bool string_check_utf8(struct row_parser *parser, int column, const uint8_t *text, size_t length)
+bool ingest_string_check_utf8(struct row_parser *parser, int column, const uint8_t *text, size_t length)
 {
     size_t valid = text_utf8_valid_prefix((const char *)text, length);
     if (valid == length) {
         return true;
     }
-    (void)row_bad(parser, column, "expected UTF-8 but found byte 0x%02x at byte %zu of a text", text[valid], valid + 1);
+    (void)ingest_bad(parser, column, "expected UTF-8 but found byte 0x%02x at byte %zu of a text", text[valid],
+                     valid + 1);
     return false;
 }
 
@@ -141,22 +142,22 @@ static const uint8_t *take_escape(const uint8_t *p, const uint8_t *end, uint32_t
 static const uint8_t *find_end(struct row_parser *parser, int column, const uint8_t *p, bool *out_high)
 {
     for (;;) {
-        p = string_scan(p, parser->end, parser->readable_end, out_high);
+        p = ingest_string_scan(p, parser->end, parser->readable_end, out_high);
         if (p >= parser->end) {
-            return row_bad(parser, column, "expected a closing quote but found the end of the row");
+            return ingest_bad(parser, column, "expected a closing quote but found the end of the row");
         }
         if (*p == '"') {
             return p;
         }
         if (*p < 0x20) {
-            return row_bad(parser, column, "expected no control character in a string but found 0x%02x", *p);
+            return ingest_bad(parser, column, "expected no control character in a string but found 0x%02x", *p);
         }
         uint32_t code;
         const uint8_t *next = take_escape(p, parser->end, &code);
         if (next == NULL) {
             size_t left = (size_t)(parser->end - p);
-            return row_bad(parser, column, "expected a JSON escape (surrogates in pairs) but found \"%.*s\"",
-                           (int)text_utf8_valid_prefix((const char *)p, left < 6 ? left : 6), (const char *)p);
+            return ingest_bad(parser, column, "expected a JSON escape (surrogates in pairs) but found \"%.*s\"",
+                              (int)text_utf8_valid_prefix((const char *)p, left < 6 ? left : 6), (const char *)p);
         }
         p = next;
     }
@@ -182,13 +183,13 @@ static uint8_t *unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
 
 /* --- whole strings ----------------------------------------------------------------------------------------------- */
 
-const uint8_t *string_parse(struct row_parser *parser, int column, const uint8_t *p, const uint8_t **out_text,
-                            size_t *out_length)
+const uint8_t *ingest_string_parse(struct row_parser *parser, int column, const uint8_t *p, const uint8_t **out_text,
+                                   size_t *out_length)
 {
     bool high = false;
-    const uint8_t *stop = string_scan(p, parser->end, parser->readable_end, &high);
+    const uint8_t *stop = ingest_string_scan(p, parser->end, parser->readable_end, &high);
     const uint8_t *quote = stop < parser->end && *stop == '"' ? stop : find_end(parser, column, stop, &high);
-    if (quote == NULL || (high && !string_check_utf8(parser, column, p, (size_t)(quote - p)))) {
+    if (quote == NULL || (high && !ingest_string_check_utf8(parser, column, p, (size_t)(quote - p)))) {
         return NULL;
     }
     size_t length = (size_t)(quote - p);
@@ -198,7 +199,7 @@ const uint8_t *string_parse(struct row_parser *parser, int column, const uint8_t
         buf_clear(&parser->scratch);
         enum err_code code = buf_reserve(&parser->scratch, length, parser->err);
         if (code != OK) {
-            return row_failed(parser, code);
+            return ingest_failed(parser, code);
         }
         *out_text = parser->scratch.data;
         *out_length = (size_t)(unescape(p, quote, parser->scratch.data) - parser->scratch.data);
@@ -214,20 +215,20 @@ static inline void copy_steps(uint8_t *to, const uint8_t *from, size_t length)
     }
 }
 
-const uint8_t *string_parse_into(struct row_parser *parser, uint32_t column, const uint8_t *p)
+const uint8_t *ingest_string_parse_into(struct row_parser *parser, uint32_t column, const uint8_t *p)
 {
     struct batch *batch = parser->batch;
     bool high = false;
-    const uint8_t *stop = string_scan(p, parser->end, parser->readable_end, &high);
+    const uint8_t *stop = ingest_string_scan(p, parser->end, parser->readable_end, &high);
     const uint8_t *quote = stop < parser->end && *stop == '"' ? stop : find_end(parser, (int)column, stop, &high);
-    if (quote == NULL || (high && !string_check_utf8(parser, (int)column, p, (size_t)(quote - p)))) {
+    if (quote == NULL || (high && !ingest_string_check_utf8(parser, (int)column, p, (size_t)(quote - p)))) {
         return NULL;
     }
     size_t length = (size_t)(quote - p);
     if (UNLIKELY(batch_data_room(batch, column) < length + STEP_BYTES)) {
         enum err_code code = batch_reserve_data(batch, column, length + STEP_BYTES, parser->err);
         if (code != OK) {
-            return row_failed(parser, code);
+            return ingest_failed(parser, code);
         }
     }
     uint8_t *out = batch_data_end(batch, column);
@@ -258,7 +259,7 @@ static int base64_digit(uint8_t c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-bool string_decode_base64(const uint8_t *text, size_t length, uint8_t *out, size_t *out_length)
+bool ingest_string_decode_base64(const uint8_t *text, size_t length, uint8_t *out, size_t *out_length)
 {
     if (length % 4 != 0) {
         return false;

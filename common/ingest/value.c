@@ -25,7 +25,7 @@ static const uint8_t *parse_bool(struct row_parser *parser, uint32_t column, con
         next = parse_word(parser, p, "false", 5);
     }
     if (next == NULL) {
-        return row_bad_value(parser, (int)column, "true or false", p);
+        return ingest_bad_value(parser, (int)column, "true or false", p);
     }
     batch_set_bool(parser->batch, column, value);
     return next;
@@ -36,18 +36,18 @@ static const uint8_t *parse_integer(struct row_parser *parser, uint32_t column, 
                                     int64_t max, int64_t *out)
 {
     struct number number;
-    const uint8_t *next = is_number_start(*p) ? number_scan(p, &number) : NULL;
+    const uint8_t *next = is_number_start(*p) ? ingest_number_scan(p, &number) : NULL;
     if (next == NULL) {
-        return row_bad_value(parser, (int)column, "an integer", p);
+        return ingest_bad_value(parser, (int)column, "an integer", p);
     }
-    enum number_fit fit = number_to_scaled(&number, 0, INT64_MAX, out);
+    enum number_fit fit = ingest_number_to_scaled(&number, 0, INT64_MAX, out);
     if (fit == NUMBER_NEEDS_ROUNDING) {
-        return row_bad_value(parser, (int)column, "an integer", p);
+        return ingest_bad_value(parser, (int)column, "an integer", p);
     }
     if (fit == NUMBER_OUT_OF_RANGE || *out < min || *out > max) {
         char expected[80];
         (void)snprintf(expected, sizeof expected, "an integer from %" PRId64 " to %" PRId64, min, max);
-        return row_bad_value(parser, (int)column, expected, p);
+        return ingest_bad_value(parser, (int)column, expected, p);
     }
     return next;
 }
@@ -76,16 +76,16 @@ static const uint8_t *parse_double(struct row_parser *parser, uint32_t column, c
 {
     struct number number;
     double value;
-    const uint8_t *next = is_number_start(*p) ? number_scan(p, &number) : NULL;
+    const uint8_t *next = is_number_start(*p) ? ingest_number_scan(p, &number) : NULL;
     if (next == NULL) {
-        return row_bad_value(parser, (int)column, "a number", p);
+        return ingest_bad_value(parser, (int)column, "a number", p);
     }
-    enum err_code code = number_to_double(parser, &number, p, next, &value);
+    enum err_code code = ingest_number_to_double(parser, &number, p, next, &value);
     if (code != OK) {
-        return row_failed(parser, code);
+        return ingest_failed(parser, code);
     }
     if (isinf(value)) {
-        return row_bad_value(parser, (int)column, "a number within the range of a double", p);
+        return ingest_bad_value(parser, (int)column, "a number within the range of a double", p);
     }
     batch_set_double(parser->batch, column, value);
     return next;
@@ -95,16 +95,16 @@ static const uint8_t *parse_float(struct row_parser *parser, uint32_t column, co
 {
     struct number number;
     float value;
-    const uint8_t *next = is_number_start(*p) ? number_scan(p, &number) : NULL;
+    const uint8_t *next = is_number_start(*p) ? ingest_number_scan(p, &number) : NULL;
     if (next == NULL) {
-        return row_bad_value(parser, (int)column, "a number", p);
+        return ingest_bad_value(parser, (int)column, "a number", p);
     }
-    enum err_code code = number_to_float(parser, &number, p, next, &value);
+    enum err_code code = ingest_number_to_float(parser, &number, p, next, &value);
     if (code != OK) {
-        return row_failed(parser, code);
+        return ingest_failed(parser, code);
     }
     if (isinf(value)) {
-        return row_bad_value(parser, (int)column, "a number within the range of a float", p);
+        return ingest_bad_value(parser, (int)column, "a number within the range of a float", p);
     }
     batch_set_float(parser->batch, column, value);
     return next;
@@ -121,7 +121,7 @@ static const uint8_t *set_timestamp(struct row_parser *parser, uint32_t column, 
         char expected[2 * CLOCK_TEXT_BYTES + 24];
         (void)snprintf(expected, sizeof expected, "a time from %s to %s", clock_format(limits->min_timestamp_us, min),
                        clock_format(limits->max_timestamp_us, max));
-        return row_bad_value(parser, (int)column, expected, p);
+        return ingest_bad_value(parser, (int)column, expected, p);
     }
     batch_set_i64(parser->batch, column, time_us);
     return next;
@@ -134,17 +134,17 @@ static const uint8_t *parse_timestamp(struct row_parser *parser, uint32_t column
     if (*p == '"') {
         const uint8_t *text;
         size_t length;
-        const uint8_t *next = string_parse(parser, (int)column, p + 1, &text, &length);
+        const uint8_t *next = ingest_string_parse(parser, (int)column, p + 1, &text, &length);
         if (next == NULL) {
             return NULL;
         }
         if (clock_parse((const char *)text, length, &time_us, NULL) != OK) {
-            return row_bad_value(parser, (int)column, expected, p);
+            return ingest_bad_value(parser, (int)column, expected, p);
         }
         return set_timestamp(parser, column, p, time_us, next);
     }
     if (!is_number_start(*p)) {
-        return row_bad_value(parser, (int)column, expected, p);
+        return ingest_bad_value(parser, (int)column, expected, p);
     }
     const uint8_t *next = parse_integer(parser, column, p, INT64_MIN, INT64_MAX, &time_us);
     return next == NULL ? NULL : set_timestamp(parser, column, p, time_us, next);
@@ -157,14 +157,14 @@ static const uint8_t *parse_date(struct row_parser *parser, uint32_t column, con
     size_t length;
     int64_t time_us;
     if (*p != '"') {
-        return row_bad_value(parser, (int)column, "a date such as \"2026-11-30\"", p);
+        return ingest_bad_value(parser, (int)column, "a date such as \"2026-11-30\"", p);
     }
-    const uint8_t *next = string_parse(parser, (int)column, p + 1, &text, &length);
+    const uint8_t *next = ingest_string_parse(parser, (int)column, p + 1, &text, &length);
     if (next == NULL) {
         return NULL;
     }
     if (length != DATE_BYTES || clock_parse((const char *)text, length, &time_us, NULL) != OK) {
-        return row_bad_value(parser, (int)column, "a date such as \"2026-11-30\"", p);
+        return ingest_bad_value(parser, (int)column, "a date such as \"2026-11-30\"", p);
     }
     batch_set_i32(parser->batch, column, (int32_t)(time_us / CLOCK_DAY_US));
     return next;
@@ -185,14 +185,14 @@ static const uint8_t *set_decimal(struct row_parser *parser, uint32_t column, co
     const struct schema_column *definition = &parser->schema->columns[column];
     int64_t value;
     enum number_fit fit =
-        number_to_scaled(number, definition->scale, power_of_ten(definition->precision) - 1, &value);
+        ingest_number_to_scaled(number, definition->scale, power_of_ten(definition->precision) - 1, &value);
     if (fit != NUMBER_FITS) {
         char type[COLUMN_TYPE_TEXT_BYTES];
         char expected[COLUMN_TYPE_TEXT_BYTES + 48];
         (void)snprintf(expected, sizeof expected,
                        fit == NUMBER_NEEDS_ROUNDING ? "a %s without rounding" : "a number within the range of %s",
                        column_type_format(definition, type));
-        return row_bad_value(parser, (int)column, expected, p);
+        return ingest_bad_value(parser, (int)column, expected, p);
     }
     batch_set_i64(parser->batch, column, value);
     return next;
@@ -202,19 +202,20 @@ static const uint8_t *parse_decimal(struct row_parser *parser, uint32_t column, 
 {
     struct number number;
     if (*p != '"') {
-        const uint8_t *next = is_number_start(*p) ? number_scan(p, &number) : NULL;
-        return next == NULL ? row_bad_value(parser, (int)column, "a decimal number", p)
+        const uint8_t *next = is_number_start(*p) ? ingest_number_scan(p, &number) : NULL;
+        return next == NULL ? ingest_bad_value(parser, (int)column, "a decimal number", p)
                             : set_decimal(parser, column, p, &number, next);
     }
     const uint8_t *text;
     size_t length;
-    const uint8_t *next = string_parse(parser, (int)column, p + 1, &text, &length);
+    const uint8_t *next = ingest_string_parse(parser, (int)column, p + 1, &text, &length);
     if (next == NULL) {
         return NULL;
     }
     /* The scan stops at the closing quote; a text with escapes has none and is no number. */
-    const uint8_t *end = text == p + 1 && length > 0 && is_number_start(*text) ? number_scan(text, &number) : NULL;
-    return end != text + length || end == NULL ? row_bad_value(parser, (int)column, "a decimal number", p)
+    const uint8_t *end =
+        text == p + 1 && length > 0 && is_number_start(*text) ? ingest_number_scan(text, &number) : NULL;
+    return end != text + length || end == NULL ? ingest_bad_value(parser, (int)column, "a decimal number", p)
                                                : set_decimal(parser, column, p, &number, next);
 }
 
@@ -224,14 +225,14 @@ static const uint8_t *parse_uuid(struct row_parser *parser, uint32_t column, con
     size_t length;
     struct uuid uuid;
     if (*p != '"') {
-        return row_bad_value(parser, (int)column, "a UUID", p);
+        return ingest_bad_value(parser, (int)column, "a UUID", p);
     }
-    const uint8_t *next = string_parse(parser, (int)column, p + 1, &text, &length);
+    const uint8_t *next = ingest_string_parse(parser, (int)column, p + 1, &text, &length);
     if (next == NULL) {
         return NULL;
     }
     if (uuid_parse((const char *)text, length, &uuid, NULL) != OK) {
-        return row_bad_value(parser, (int)column, "a UUID", p);
+        return ingest_bad_value(parser, (int)column, "a UUID", p);
     }
     batch_set_uuid(parser->batch, column, &uuid);
     return next;
@@ -239,8 +240,8 @@ static const uint8_t *parse_uuid(struct row_parser *parser, uint32_t column, con
 
 static const uint8_t *parse_string(struct row_parser *parser, uint32_t column, const uint8_t *p)
 {
-    return *p == '"' ? string_parse_into(parser, column, p + 1)
-                     : row_bad_value(parser, (int)column, "a string", p);
+    return *p == '"' ? ingest_string_parse_into(parser, column, p + 1)
+                     : ingest_bad_value(parser, (int)column, "a string", p);
 }
 
 static const uint8_t *parse_bytes(struct row_parser *parser, uint32_t column, const uint8_t *p)
@@ -248,18 +249,18 @@ static const uint8_t *parse_bytes(struct row_parser *parser, uint32_t column, co
     const uint8_t *text;
     size_t length;
     if (*p != '"') {
-        return row_bad_value(parser, (int)column, "bytes in base64", p);
+        return ingest_bad_value(parser, (int)column, "bytes in base64", p);
     }
-    const uint8_t *next = string_parse(parser, (int)column, p + 1, &text, &length);
+    const uint8_t *next = ingest_string_parse(parser, (int)column, p + 1, &text, &length);
     if (next == NULL) {
         return NULL;
     }
     enum err_code code = batch_reserve_data(parser->batch, column, length, parser->err);
     if (code != OK) {
-        return row_failed(parser, code);
+        return ingest_failed(parser, code);
     }
-    if (!string_decode_base64(text, length, batch_data_end(parser->batch, column), &length)) {
-        return row_bad_value(parser, (int)column, "bytes in padded base64", p);
+    if (!ingest_string_decode_base64(text, length, batch_data_end(parser->batch, column), &length)) {
+        return ingest_bad_value(parser, (int)column, "bytes in padded base64", p);
     }
     batch_set_written(parser->batch, column, length);
     return next;
@@ -267,26 +268,26 @@ static const uint8_t *parse_bytes(struct row_parser *parser, uint32_t column, co
 
 static const uint8_t *parse_json(struct row_parser *parser, uint32_t column, const uint8_t *p)
 {
-    const uint8_t *next = skip_value(parser, (int)column, p);
+    const uint8_t *next = ingest_skip_value(parser, (int)column, p);
     if (next == NULL) {
         return NULL;
     }
     enum err_code code = batch_set_variable(parser->batch, column, p, (size_t)(next - p), parser->err);
-    return code == OK ? next : row_failed(parser, code);
+    return code == OK ? next : ingest_failed(parser, code);
 }
 
-const uint8_t *value_parse(struct row_parser *parser, uint32_t column, const uint8_t *p)
+const uint8_t *ingest_value_parse(struct row_parser *parser, uint32_t column, const uint8_t *p)
 {
     const struct schema_column *definition = &parser->schema->columns[column];
     if (UNLIKELY(*p == 'n')) {
         const uint8_t *next = parse_word(parser, p, "null", 4);
         if (next == NULL || !definition->nullable) {
-            return row_bad_value(parser, (int)column, "a value", p);
+            return ingest_bad_value(parser, (int)column, "a value", p);
         }
         return next; /* a column that is not set becomes null */
     }
     if (p >= parser->end) {
-        return row_bad_value(parser, (int)column, "a value", p);
+        return ingest_bad_value(parser, (int)column, "a value", p);
     }
     switch (definition->type) {
     case COLUMN_BOOL: return parse_bool(parser, column, p);
@@ -303,5 +304,5 @@ const uint8_t *value_parse(struct row_parser *parser, uint32_t column, const uin
     case COLUMN_JSON: return parse_json(parser, column, p);
     case COLUMN_TYPE_COUNT: break;
     }
-    return row_bad(parser, (int)column, "expected a known column type");
+    return ingest_bad(parser, (int)column, "expected a known column type");
 }

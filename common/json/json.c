@@ -8,7 +8,6 @@
 
 enum { DEFAULT_MAX_BYTES = 1 << 20, DEFAULT_MAX_DEPTH = 32 };
 
-
 /* jansson bounds depth at 2048 only, and that at compile time. Strings are skipped; what is wrong otherwise is for the
  * parser to say. */
 static bool is_too_deep(const char *text, size_t length, uint32_t max_depth)
@@ -118,8 +117,8 @@ char *json_place_format(const struct json_place *place, char text[JSON_PLACE_TEX
 static const char *kind_text(const struct json *json)
 {
     static const char *const texts[JSON_KIND_COUNT] = {
-        [JSON_KIND_OBJECT] = "an object",  [JSON_KIND_ARRAY] = "an array",   [JSON_KIND_STRING] = "a string",
-        [JSON_KIND_INTEGER] = "a number",  [JSON_KIND_REAL] = "a number",    [JSON_KIND_BOOL] = "a boolean",
+        [JSON_KIND_OBJECT] = "an object", [JSON_KIND_ARRAY] = "an array", [JSON_KIND_STRING] = "a string",
+        [JSON_KIND_INTEGER] = "a number", [JSON_KIND_REAL] = "a number",  [JSON_KIND_BOOL] = "a boolean",
         [JSON_KIND_NULL] = "null",
     };
     return json == NULL ? "nothing" : texts[json_kind(json)];
@@ -129,10 +128,9 @@ static enum err_code wrong_kind(const char *expected, const struct json_place *p
                                 struct error *err)
 {
     char text[JSON_PLACE_TEXT_BYTES];
-    return place == NULL
-               ? err_set(err, ERR_INVALID, "expected %s but found %s", expected, kind_text(found))
-               : err_set(err, ERR_INVALID, "expected %s at \"%s\" but found %s", expected,
-                         json_place_format(place, text), kind_text(found));
+    return place == NULL ? err_set(err, ERR_INVALID, "expected %s but found %s", expected, kind_text(found))
+                         : err_set(err, ERR_INVALID, "expected %s at \"%s\" but found %s", expected,
+                                   json_place_format(place, text), kind_text(found));
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
@@ -237,18 +235,18 @@ static enum err_code take_array(const struct json *value, const struct json_plac
     return OK;
 }
 
-#define DEFINE_GETTERS_(name, type, expected_text)                                                                \
-    enum err_code json_get_##name(const struct json *object, const struct json_place *at, const char *member,    \
-                                  type *out, struct error *err)                                                   \
-    {                                                                                                             \
-        static const struct taker taker = {.expected = expected_text, .take = take_##name};                       \
-        return take_member(object, at, member, true, &taker, out, err);                                           \
-    }                                                                                                             \
-    enum err_code json_opt_##name(const struct json *object, const struct json_place *at, const char *member,    \
-                                  type *out, struct error *err)                                                   \
-    {                                                                                                             \
-        static const struct taker taker = {.expected = expected_text, .take = take_##name};                       \
-        return take_member(object, at, member, false, &taker, out, err);                                          \
+#define DEFINE_GETTERS_(name, type, expected_text)                                                            \
+    enum err_code json_get_##name(const struct json *object, const struct json_place *at, const char *member, \
+                                  type *out, struct error *err)                                               \
+    {                                                                                                         \
+        static const struct taker taker = {.expected = expected_text, .take = take_##name};                   \
+        return take_member(object, at, member, true, &taker, out, err);                                       \
+    }                                                                                                         \
+    enum err_code json_opt_##name(const struct json *object, const struct json_place *at, const char *member, \
+                                  type *out, struct error *err)                                               \
+    {                                                                                                         \
+        static const struct taker taker = {.expected = expected_text, .take = take_##name};                   \
+        return take_member(object, at, member, false, &taker, out, err);                                      \
     }
 DEFINE_GETTERS_(string, const char *, "a string")
 DEFINE_GETTERS_(double, double, "a number")
@@ -279,7 +277,8 @@ enum err_code json_check_members(const struct json *json, const struct json_plac
     }
     const char *name;
     json_t *value;
-    json_object_foreach (inner(json), name, value) {
+    json_object_foreach(inner(json), name, value)
+    {
         size_t i = 0;
         while (members[i] != NULL && strcmp(members[i], name) != 0) {
             i++;
@@ -309,8 +308,7 @@ enum err_code json_string_at(const struct json *array, const struct json_place *
     static const struct taker taker = {.expected = "a string"};
     struct json_place place = {.parent = at, .index = index};
     const struct json *value = json_at(array, index);
-    return value == NULL ? wrong_kind(taker.expected, &place, NULL, err)
-                         : take_string(value, &place, &taker, out, err);
+    return value == NULL ? wrong_kind(taker.expected, &place, NULL, err) : take_string(value, &place, &taker, out, err);
 }
 
 bool json_next(struct json *object, void **iterator, const char **out_member, struct json **out_value)

@@ -52,7 +52,8 @@ struct json_place {
     size_t index;
 };
 enum { JSON_PLACE_TEXT_BYTES = 256 };
-char *json_place_format(const struct json_place *place, char text[JSON_PLACE_TEXT_BYTES]); /* cut at the front with ... */
+char *json_place_format(const struct json_place *place,
+                        char text[JSON_PLACE_TEXT_BYTES]); /* cut at the front with ... */
 
 /* Members of an object. Where it is absent (or null): ERR_INVALID, unless the getter has a default. A value of another
  * type is ERR_INVALID: expected a string at "columns[2].name" but found a number. `at` is the place of the object. */

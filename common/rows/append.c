@@ -88,14 +88,14 @@ enum err_code batch_append_range(struct batch *to, const struct batch *from, uin
     return OK;
 }
 
-#define GATHER_(type)                                                         \
-    {                                                                         \
-        type *restrict out = (type *)target->values.raw + at;                 \
-        const type *restrict in = (const type *)source->values.raw;           \
-        for (uint32_t i = 0; i < count; i++) {                                \
-            out[i] = in[rows[i]];                                             \
-        }                                                                     \
-        break;                                                                \
+#define GATHER_(type)                                               \
+    {                                                               \
+        type *restrict out = (type *)target->values.raw + at;       \
+        const type *restrict in = (const type *)source->values.raw; \
+        for (uint32_t i = 0; i < count; i++) {                      \
+            out[i] = in[rows[i]];                                   \
+        }                                                           \
+        break;                                                      \
     }
 
 static void gather_fixed(struct column *target, uint32_t at, const struct column *source, const uint32_t *rows,

@@ -153,8 +153,8 @@ enum err_code batch_reserve_data(struct batch *batch, uint32_t column_index, siz
         return err_set(err, ERR_NO_MEMORY, "expected at most 4 GiB in column \"%s\" of a batch",
                        batch->schema->columns[column_index].name);
     }
-    size_t capacity = column->data_capacity_bytes < SMALLEST_DATA_BYTES ? SMALLEST_DATA_BYTES
-                                                                        : column->data_capacity_bytes * 2;
+    size_t capacity =
+        column->data_capacity_bytes < SMALLEST_DATA_BYTES ? SMALLEST_DATA_BYTES : column->data_capacity_bytes * 2;
     if (capacity < needed) {
         capacity = needed;
     }
@@ -243,8 +243,9 @@ size_t batch_memory_bytes(const struct batch *batch)
         const struct column *column = &batch->columns[i];
         size_t width = column_type_width(column->type);
         bytes += column->valid == NULL ? 0 : BITMAP_BYTES(batch->row_count);
-        bytes += width != 0 ? batch->row_count * width
-                            : ((size_t)batch->row_count + 1) * sizeof *column->offsets + column->offsets[batch->row_count];
+        bytes += width != 0
+                     ? batch->row_count * width
+                     : ((size_t)batch->row_count + 1) * sizeof *column->offsets + column->offsets[batch->row_count];
     }
     return bytes;
 }

@@ -22,9 +22,9 @@ struct column {
         double *f64;
         struct uuid *uuid;
         void *raw;
-    } values;           /* NULL for variable width */
-    uint32_t *offsets;  /* variable width only */
-    uint8_t *data;      /* variable width only */
+    } values;          /* NULL for variable width */
+    uint32_t *offsets; /* variable width only */
+    uint8_t *data;     /* variable width only */
     size_t data_capacity_bytes;
 };
 
@@ -67,11 +67,11 @@ static inline bool batch_is_set(const struct batch *batch, uint32_t column) /* i
 {
     return batch->row_state[column] != 0;
 }
-#define BATCH_SETTER_(name, type, member)                                                  \
-    static inline void batch_set_##name(struct batch *batch, uint32_t column, type value)  \
-    {                                                                                      \
-        batch->columns[column].values.member[batch->row_count] = value;                    \
-        batch->row_state[column] = 1;                                                      \
+#define BATCH_SETTER_(name, type, member)                                                 \
+    static inline void batch_set_##name(struct batch *batch, uint32_t column, type value) \
+    {                                                                                     \
+        batch->columns[column].values.member[batch->row_count] = value;                   \
+        batch->row_state[column] = 1;                                                     \
     }
 BATCH_SETTER_(bool, bool, u8)
 BATCH_SETTER_(i32, int32_t, i32) /* int32, date */

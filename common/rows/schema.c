@@ -266,8 +266,9 @@ static enum err_code reconcile_column(const struct schema *from, const struct sc
                        column_type_format(to, to_type), column_type_format(source, from_type));
     }
     if (source->nullable && !to->nullable) {
-        return err_set(err, ERR_INVALID, "expected column \"%s\" never to be null but schema version %" PRId32
-                       " allows it", to->name, from->version);
+        return err_set(err, ERR_INVALID,
+                       "expected column \"%s\" never to be null but schema version %" PRId32 " allows it", to->name,
+                       from->version);
     }
     return OK;
 }

@@ -17,7 +17,7 @@ enum column_type {
     COLUMN_INT64,
     COLUMN_FLOAT,
     COLUMN_DOUBLE,
-    COLUMN_STRING,    /* UTF-8 */
+    COLUMN_STRING, /* UTF-8 */
     COLUMN_BYTES,
     COLUMN_TIMESTAMP, /* int64 microseconds UTC */
     COLUMN_DATE,      /* int32 days since 1970-01-01 */

@@ -29,8 +29,10 @@ static enum err_code parse_column(const struct json *json, const struct json_pla
     if (defaults->has_ids) {
         TRY(json_get_i64(json, at, "id", 1, INT32_MAX, &id, err));
     } else if (json_find(json, "id") != NULL) {
-        return err_set(err, ERR_INVALID, "expected an id in each column or in none, but \"%s\" is not the first with "
-                       "one", column->name);
+        return err_set(err, ERR_INVALID,
+                       "expected an id in each column or in none, but \"%s\" is not the first with "
+                       "one",
+                       column->name);
     }
     column->id = (uint32_t)id;
     column->nullable = strcmp(column->name, defaults->timestamp) != 0;

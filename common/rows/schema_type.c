@@ -4,10 +4,10 @@
 #include "common/rows/schema.h"
 
 static const char *const type_names[COLUMN_TYPE_COUNT] = {
-    [COLUMN_BOOL] = "bool",           [COLUMN_INT32] = "int32",   [COLUMN_INT64] = "int64",
-    [COLUMN_FLOAT] = "float",         [COLUMN_DOUBLE] = "double", [COLUMN_STRING] = "string",
-    [COLUMN_BYTES] = "bytes",         [COLUMN_TIMESTAMP] = "timestamp", [COLUMN_DATE] = "date",
-    [COLUMN_DECIMAL] = "decimal",     [COLUMN_UUID] = "uuid",     [COLUMN_JSON] = "json",
+    [COLUMN_BOOL] = "bool",       [COLUMN_INT32] = "int32",         [COLUMN_INT64] = "int64",
+    [COLUMN_FLOAT] = "float",     [COLUMN_DOUBLE] = "double",       [COLUMN_STRING] = "string",
+    [COLUMN_BYTES] = "bytes",     [COLUMN_TIMESTAMP] = "timestamp", [COLUMN_DATE] = "date",
+    [COLUMN_DECIMAL] = "decimal", [COLUMN_UUID] = "uuid",           [COLUMN_JSON] = "json",
 };
 
 char *column_type_format(const struct schema_column *column, char text[COLUMN_TYPE_TEXT_BYTES])

@@ -63,13 +63,13 @@ static void set_max(struct column_stats *stats, const void *data, size_t length)
     stats->has_max = true;
 }
 
-#define COMPARE_AS_(type)                                      \
-    {                                                          \
-        type x;                                                \
-        type y;                                                \
-        memcpy(&x, a, sizeof x);                               \
-        memcpy(&y, b, sizeof y);                               \
-        return (x > y) - (x < y);                              \
+#define COMPARE_AS_(type)         \
+    {                             \
+        type x;                   \
+        type y;                   \
+        memcpy(&x, a, sizeof x);  \
+        memcpy(&y, b, sizeof y);  \
+        return (x > y) - (x < y); \
     }
 
 int column_value_compare(enum column_type type, const void *a, size_t a_length, const void *b, size_t b_length)
@@ -94,45 +94,45 @@ int column_value_compare(enum column_type type, const void *a, size_t a_length, 
 
 static void take(struct column_stats *stats, const void *min, size_t min_length, const void *max, size_t max_length)
 {
-    if (!stats->open_min && (!stats->has_min || column_value_compare(stats->type, min, min_length, stats->min,
-                                                                     stats->min_length) < 0)) {
+    if (!stats->open_min &&
+        (!stats->has_min || column_value_compare(stats->type, min, min_length, stats->min, stats->min_length) < 0)) {
         set_min(stats, min, min_length);
     }
-    if (!stats->open_max && (!stats->has_max || column_value_compare(stats->type, max, max_length, stats->max,
-                                                                     stats->max_length) > 0)) {
+    if (!stats->open_max &&
+        (!stats->has_max || column_value_compare(stats->type, max, max_length, stats->max, stats->max_length) > 0)) {
         set_max(stats, max, max_length);
     }
 }
 
 /* The rows with the smallest and the largest value; false when there is none. NaN compares unequal to itself. */
-#define DEFINE_EXTREMES_(name, ctype)                                                                    \
-    static bool extremes_##name(const struct column *column, const ctype *values, uint32_t first,        \
-                                uint32_t count, ctype *out_min, ctype *out_max)                          \
-    {                                                                                                    \
-        uint32_t i = first;                                                                              \
-        uint32_t end = first + count;                                                                    \
-        while (i < end && (column_is_null(column, i) || values[i] != values[i])) {                       \
-            i++;                                                                                         \
-        }                                                                                                \
-        if (i == end) {                                                                                  \
-            return false;                                                                                \
-        }                                                                                                \
-        ctype min = values[i];                                                                           \
-        ctype max = values[i];                                                                           \
-        if (column->valid == NULL) {                                                                     \
-            for (; i < end; i++) {                                                                       \
-                min = values[i] < min ? values[i] : min;                                                 \
-                max = values[i] > max ? values[i] : max;                                                 \
-            }                                                                                            \
-        }                                                                                                \
-        for (; i < end; i++) {                                                                           \
-            bool skip = column_is_null(column, i);                                                       \
-            min = !skip && values[i] < min ? values[i] : min;                                            \
-            max = !skip && values[i] > max ? values[i] : max;                                            \
-        }                                                                                                \
-        *out_min = min;                                                                                  \
-        *out_max = max;                                                                                  \
-        return true;                                                                                     \
+#define DEFINE_EXTREMES_(name, ctype)                                                                             \
+    static bool extremes_##name(const struct column *column, const ctype *values, uint32_t first, uint32_t count, \
+                                ctype *out_min, ctype *out_max)                                                   \
+    {                                                                                                             \
+        uint32_t i = first;                                                                                       \
+        uint32_t end = first + count;                                                                             \
+        while (i < end && (column_is_null(column, i) || values[i] != values[i])) {                                \
+            i++;                                                                                                  \
+        }                                                                                                         \
+        if (i == end) {                                                                                           \
+            return false;                                                                                         \
+        }                                                                                                         \
+        ctype min = values[i];                                                                                    \
+        ctype max = values[i];                                                                                    \
+        if (column->valid == NULL) {                                                                              \
+            for (; i < end; i++) {                                                                                \
+                min = values[i] < min ? values[i] : min;                                                          \
+                max = values[i] > max ? values[i] : max;                                                          \
+            }                                                                                                     \
+        }                                                                                                         \
+        for (; i < end; i++) {                                                                                    \
+            bool skip = column_is_null(column, i);                                                                \
+            min = !skip && values[i] < min ? values[i] : min;                                                     \
+            max = !skip && values[i] > max ? values[i] : max;                                                     \
+        }                                                                                                         \
+        *out_min = min;                                                                                           \
+        *out_max = max;                                                                                           \
+        return true;                                                                                              \
     }
 DEFINE_EXTREMES_(u8, uint8_t)
 DEFINE_EXTREMES_(i32, int32_t)
@@ -141,14 +141,14 @@ DEFINE_EXTREMES_(f32, float)
 DEFINE_EXTREMES_(f64, double)
 #undef DEFINE_EXTREMES_
 
-#define UPDATE_(name, ctype)                                                                 \
-    {                                                                                        \
-        ctype min;                                                                           \
-        ctype max;                                                                           \
-        if (extremes_##name(column, column->values.name, first, count, &min, &max)) {        \
-            take(stats, &min, sizeof min, &max, sizeof max);                                 \
-        }                                                                                    \
-        break;                                                                               \
+#define UPDATE_(name, ctype)                                                          \
+    {                                                                                 \
+        ctype min;                                                                    \
+        ctype max;                                                                    \
+        if (extremes_##name(column, column->values.name, first, count, &min, &max)) { \
+            take(stats, &min, sizeof min, &max, sizeof max);                          \
+        }                                                                             \
+        break;                                                                        \
     }
 
 struct span {
@@ -168,8 +168,8 @@ static int span_compare(const struct span *a, const struct span *b)
 static struct span span_of(const struct column *column, uint32_t row)
 {
     struct span span = {.length = sizeof(struct uuid)};
-    span.data = column->type == COLUMN_UUID ? column->values.uuid[row].bytes
-                                            : column_variable(column, row, &span.length);
+    span.data =
+        column->type == COLUMN_UUID ? column->values.uuid[row].bytes : column_variable(column, row, &span.length);
     span.prefix = bytes_prefix(span.data, span.length);
     return span;
 }

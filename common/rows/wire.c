@@ -180,7 +180,8 @@ static enum err_code check_header(const struct wire_header *header, const uint8_
         return err_set(err, ERR_INVALID, "expected a batch of at most %zu bytes but found %u", max_bytes,
                        header->raw_bytes);
     }
-    if (header->column_count != schema->column_count || header->raw_bytes < least_raw_bytes(schema, header->row_count)) {
+    if (header->column_count != schema->column_count ||
+        header->raw_bytes < least_raw_bytes(schema, header->row_count)) {
         return err_set(err, ERR_CORRUPT, "expected %zu columns in a batch of %u bytes and %u rows but found %u",
                        schema->column_count, header->raw_bytes, header->row_count, header->column_count);
     }

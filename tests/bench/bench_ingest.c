@@ -34,9 +34,11 @@ static void generate(struct buf *body, bool with_score)
         random ^= random >> 7;
         random ^= random << 17;
         (void)clock_format(INT64_C(1704067200000000) + (int64_t)(random % (UINT64_C(86400) * 365 * 1000000)), time);
-        if (buf_printf(body, &err, "{\"ts\":\"%s\",\"path\":\"/usr/share/doc/package-%d/file%" PRIu64 ".txt\",\"size\":%" PRIu64
-                       ",\"owner\":\"%s\",\"mode\":%d", time, i / 40, random % 1000, random % 100000,
-                       random % 5 == 0 ? "daemon" : "root", 33188) != OK ||
+        if (buf_printf(body, &err,
+                       "{\"ts\":\"%s\",\"path\":\"/usr/share/doc/package-%d/file%" PRIu64 ".txt\",\"size\":%" PRIu64
+                       ",\"owner\":\"%s\",\"mode\":%d",
+                       time, i / 40, random % 1000, random % 100000, random % 5 == 0 ? "daemon" : "root",
+                       33188) != OK ||
             (with_score && buf_printf(body, &err, ",\"score\":%.17g", (double)(random >> 11) * 0x1p-53) != OK) ||
             buf_append_text(body, "}\n", &err) != OK) {
             fail(&err);
@@ -46,9 +48,12 @@ static void generate(struct buf *body, bool with_score)
 
 static int64_t decode(const struct schema *schema, const struct buf *body)
 {
-    static const struct ingest_limits limits = {.max_row_bytes = 1 << 20, .max_reject_text_bytes = 1 << 20,
-                                                .max_decoded_bytes = SIZE_MAX, .max_depth = 64,
-                                                .min_timestamp_us = INT64_MIN, .max_timestamp_us = INT64_MAX};
+    static const struct ingest_limits limits = {.max_row_bytes = 1 << 20,
+                                                .max_reject_text_bytes = 1 << 20,
+                                                .max_decoded_bytes = SIZE_MAX,
+                                                .max_depth = 64,
+                                                .min_timestamp_us = INT64_MIN,
+                                                .max_timestamp_us = INT64_MAX};
     AUTO(ingest_free_auto) struct ingest *ingest = NULL;
     struct error err;
     int64_t start_us = clock_monotonic_us();

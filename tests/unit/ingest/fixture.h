@@ -2,11 +2,11 @@
 #ifndef GRANARY_TESTS_UNIT_INGEST_FIXTURE_H
 #define GRANARY_TESTS_UNIT_INGEST_FIXTURE_H
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,8 +48,7 @@ static const struct ingest_limits fixture_limits = {
     .max_timestamp_us = INT64_C(4102444799999999),
 };
 
-__attribute__((unused)) static struct ingest *new_ingest(enum ingest_format format,
-                                                         enum ingest_compression compression,
+__attribute__((unused)) static struct ingest *new_ingest(enum ingest_format format, enum ingest_compression compression,
                                                          const struct ingest_limits *limits)
 {
     struct ingest *ingest = NULL;

@@ -20,7 +20,8 @@ static void describe(struct ingest *ingest, struct buf *out)
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(buf_printf(out, NULL, "%" PRIu64 " %s: %s | %.*s\n", rejects[i].row,
                                     rejects[i].column == NULL ? "-" : rejects[i].column, rejects[i].reason,
-                                    (int)rejects[i].text_bytes, rejects[i].text), OK);
+                                    (int)rejects[i].text_bytes, rejects[i].text),
+                         OK);
     }
     assert_non_null(buf_text(out));
 }
@@ -85,16 +86,15 @@ static const char array[] =
     "{" TS_OK ",\"i64\":[3,{}]},,{" TS_OK ",\"s\":\"x\"]},}, {" TS_OK ",\"i64\":4,\"s\":\"a text that takes more than "
     "one wide step to scan\"}, ] \n";
 
-static const char array_expected[] =
-    "ok 1 one\n"
-    "ok 2 ],[{\"\\\n"
-    "ok 4 a text that takes more than one wide step to scan\n"
-    "3 -: expected an object but found 7 | 7\n"
-    "4 i64: expected an integer but found an array | {" TS_OK ",\"i64\":[3,{}]}\n"
-    "5 -: expected an object but found the end of the row | \n"
-    "6 -: expected \",\" or \"}\" but found ] | {" TS_OK ",\"s\":\"x\"]}\n"
-    "7 -: expected an object but found } | }\n"
-    "9 -: expected an object but found the end of the row | \n";
+static const char array_expected[] = "ok 1 one\n"
+                                     "ok 2 ],[{\"\\\n"
+                                     "ok 4 a text that takes more than one wide step to scan\n"
+                                     "3 -: expected an object but found 7 | 7\n"
+                                     "4 i64: expected an integer but found an array | {" TS_OK ",\"i64\":[3,{}]}\n"
+                                     "5 -: expected an object but found the end of the row | \n"
+                                     "6 -: expected \",\" or \"}\" but found ] | {" TS_OK ",\"s\":\"x\"]}\n"
+                                     "7 -: expected an object but found } | }\n"
+                                     "9 -: expected an object but found the end of the row | \n";
 
 static void any_pieces_give_the_same_rows_and_rejects(void **state)
 {
@@ -107,8 +107,7 @@ static void any_pieces_give_the_same_rows_and_rejects(void **state)
     for (size_t c = 0; c < COUNT(cases); c++) {
         size_t length = strlen(cases[c].body);
         for (size_t piece = 1; piece <= length; piece++) {
-            AUTO(ingest_free_auto) struct ingest *ingest =
-                new_ingest(cases[c].format, INGEST_PLAIN, &fixture_limits);
+            AUTO(ingest_free_auto) struct ingest *ingest = new_ingest(cases[c].format, INGEST_PLAIN, &fixture_limits);
             AUTO(buf_done) struct buf text = {0};
             struct error err = {0};
             assert_int_equal(feed_pieces(ingest, cases[c].body, length, piece, &err), OK);
@@ -131,20 +130,20 @@ static void compressed_bodies_give_the_same_rows_and_rejects(void **state)
         AUTO(buf_done) struct buf body = {0};
         assert_int_equal(codec_compress(codec, cases[c].kind, lines, strlen(lines), &body, NULL), OK);
         for (size_t piece = 1; piece <= body.length_bytes; piece += 7) {
-            AUTO(ingest_free_auto) struct ingest *ingest =
-                new_ingest(INGEST_NDJSON, cases[c].compression, &fixture_limits);
+            AUTO(ingest_free_auto)
+            struct ingest *ingest = new_ingest(INGEST_NDJSON, cases[c].compression, &fixture_limits);
             AUTO(buf_done) struct buf text = {0};
             assert_int_equal(feed_pieces(ingest, body.data, body.length_bytes, piece, NULL), OK);
             describe(ingest, &text);
             assert_string_equal((const char *)text.data, lines_expected);
         }
         for (size_t cut = 1; cut < body.length_bytes; cut += 5) {
-            AUTO(ingest_free_auto) struct ingest *ingest =
-                new_ingest(INGEST_NDJSON, cases[c].compression, &fixture_limits);
+            AUTO(ingest_free_auto)
+            struct ingest *ingest = new_ingest(INGEST_NDJSON, cases[c].compression, &fixture_limits);
             assert_int_equal(feed_pieces(ingest, body.data, body.length_bytes - cut, 50, NULL), ERR_INVALID);
         }
-        AUTO(ingest_free_auto) struct ingest *garbage =
-            new_ingest(INGEST_NDJSON, cases[c].compression, &fixture_limits);
+        AUTO(ingest_free_auto)
+        struct ingest *garbage = new_ingest(INGEST_NDJSON, cases[c].compression, &fixture_limits);
         struct error err = {0};
         assert_int_equal(feed_pieces(garbage, lines, strlen(lines), 100, &err), ERR_INVALID);
         assert_int_equal(ingest_feed(garbage, "x", 1, &err), ERR_INVALID);
@@ -186,8 +185,7 @@ static void broken_arrays_fail_as_a_whole(void **state)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         for (size_t piece = 1; piece < 16; piece++) {
-            AUTO(ingest_free_auto) struct ingest *ingest =
-                new_ingest(INGEST_JSON_ARRAY, INGEST_PLAIN, &fixture_limits);
+            AUTO(ingest_free_auto) struct ingest *ingest = new_ingest(INGEST_JSON_ARRAY, INGEST_PLAIN, &fixture_limits);
             struct error err = {0};
             assert_int_equal(feed_pieces(ingest, cases[i].body, strlen(cases[i].body), piece, &err), ERR_INVALID);
             assert_string_equal(err.text, cases[i].error);
@@ -201,8 +199,11 @@ static void empty_bodies_and_arrays_have_no_rows(void **state)
     static const struct {
         enum ingest_format format;
         const char *body;
-    } cases[] = {{INGEST_NDJSON, ""}, {INGEST_NDJSON, "\n\r\n \t\n"}, {INGEST_NDJSON, "\xef\xbb\xbf"},
-                 {INGEST_JSON_ARRAY, "[]"}, {INGEST_JSON_ARRAY, " [ \n] "}};
+    } cases[] = {{INGEST_NDJSON, ""},
+                 {INGEST_NDJSON, "\n\r\n \t\n"},
+                 {INGEST_NDJSON, "\xef\xbb\xbf"},
+                 {INGEST_JSON_ARRAY, "[]"},
+                 {INGEST_JSON_ARRAY, " [ \n] "}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO(ingest_free_auto) struct ingest *ingest = new_ingest(cases[i].format, INGEST_PLAIN, &fixture_limits);
         assert_int_equal(feed_pieces(ingest, cases[i].body, strlen(cases[i].body), 2, NULL), OK);

@@ -116,7 +116,7 @@ static void good_values_arrive_exactly(void **state)
 
 #define RANGE_I32 "expected an integer from -2147483648 to 2147483647 but found "
 #define RANGE_I64 "expected an integer from -9223372036854775808 to 9223372036854775807 but found "
-#define WINDOW "expected a time from 2000-01-01T00:00:00.000000Z to 2099-12-31T23:59:59.999999Z but found "
+#define WINDOW    "expected a time from 2000-01-01T00:00:00.000000Z to 2099-12-31T23:59:59.999999Z but found "
 #define TIME_FORM "expected a time in RFC 3339 or whole microseconds but found "
 
 static void bad_values_are_rejects_with_column_and_reason(void **state)
@@ -162,7 +162,8 @@ static void bad_values_are_rejects_with_column_and_reason(void **state)
         {STRING, "5", "expected a string but found 5"},
         {STRING, "[\"a\"]", "expected a string but found an array"},
         {STRING, "\"a\xff\"", "expected UTF-8 but found byte 0xff at byte 2 of a text"},
-        {STRING, "\"long enough for a wide step \xed\xa0\x80\"", "expected UTF-8 but found byte 0xed at byte 29 of a text"},
+        {STRING, "\"long enough for a wide step \xed\xa0\x80\"",
+         "expected UTF-8 but found byte 0xed at byte 29 of a text"},
         {STRING, "\"\\ud800\"", "expected a JSON escape (surrogates in pairs) but found \"\\ud800\""},
         {STRING, "\"\\udc00\\ud800\"", "expected a JSON escape (surrogates in pairs) but found \"\\udc00\""},
         {STRING, "\"\\x41\"", "expected a JSON escape (surrogates in pairs) but found \"\\x41\"}\""},
@@ -184,7 +185,8 @@ static void bad_values_are_rejects_with_column_and_reason(void **state)
         {DECIMAL, "\"\"", "expected a decimal number but found \"\""},
         {DECIMAL, "\"1x\"", "expected a decimal number but found \"1x\""},
         {DECIMAL, "\"\\u0031\"", "expected a decimal number but found \"\\u0031\""},
-        {UUID, "\"0123456789abcdef0123456789abcdef\"", "expected a UUID but found \"0123456789abcdef0123456789abcdef\""},
+        {UUID, "\"0123456789abcdef0123456789abcdef\"",
+         "expected a UUID but found \"0123456789abcdef0123456789abcdef\""},
         {JSON, "[1,]", "expected a JSON value but found ]"},
         {JSON, "{\"a\"}", "expected \":\" but found }"},
         {JSON, "{a:1}", "expected a name in quotes but found a"},

@@ -53,8 +53,9 @@ static void documents_within_the_limits_parse_and_others_do_not(void **state)
 static void getters_take_the_right_kind_and_name_the_place_of_the_wrong_one(void **state)
 {
     (void)state;
-    AUTO(json_free_auto) struct json *root = parsed(
-        "{\"s\":\"x\",\"i\":-5,\"d\":0.5,\"b\":true,\"o\":{\"k\":[1,\"two\"]},\"a\":[1],\"n\":null,\"z\":\"a\\u0000\"}");
+    AUTO(json_free_auto)
+    struct json *root = parsed("{\"s\":\"x\",\"i\":-5,\"d\":0.5,\"b\":true,\"o\":{\"k\":[1,\"two\"]},\"a\":[1],\"n\":"
+                               "null,\"z\":\"a\\u0000\"}");
     const char *text = NULL;
     int64_t number = 0;
     double real = 0;

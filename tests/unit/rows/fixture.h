@@ -18,8 +18,7 @@
 /* ts, then one nullable column of each type, in the order of the enum. */
 __attribute__((unused)) static struct schema *every_type_schema(void)
 {
-    static const char *const names[] = {"b",  "i32", "i64", "f", "d", "s",
-                                        "by", "ts2", "day", "dec", "u", "j"};
+    static const char *const names[] = {"b", "i32", "i64", "f", "d", "s", "by", "ts2", "day", "dec", "u", "j"};
     struct schema_column columns[COLUMN_TYPE_COUNT + 1] = {{.id = 1, .name = "ts", .type = COLUMN_TIMESTAMP}};
     for (int i = 0; i < COLUMN_TYPE_COUNT; i++) {
         columns[i + 1] = (struct schema_column){

@@ -110,8 +110,12 @@ static void rows_convert_to_a_later_schema(void **state)
         {.id = 1, .name = "ts", .type = COLUMN_TIMESTAMP},
         {.id = 7, .name = "s", .type = COLUMN_STRING, .nullable = true},
     };
-    struct schema from = {.version = 4, .column_count = COUNT(columns), .columns = columns, .timestamp_column = 4,
-                          .sort_key_count = 1, .sort_keys = {{.column = 4}}};
+    struct schema from = {.version = 4,
+                          .column_count = COUNT(columns),
+                          .columns = columns,
+                          .timestamp_column = 4,
+                          .sort_key_count = 1,
+                          .sort_keys = {{.column = 4}}};
     AUTO(schema_free_auto) struct schema *later = NULL;
     AUTO(batch_free_auto) struct batch *target = NULL;
     assert_int_equal(schema_new(&from, &later, NULL), OK);

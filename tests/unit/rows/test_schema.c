@@ -45,8 +45,12 @@ static void two_thousand_columns_are_found(void **state)
         columns[i] = (struct schema_column){.id = i + 1, .name = names[i], .type = COLUMN_BOOL, .nullable = true};
     }
     columns[7] = (struct schema_column){.id = 8, .name = "ts", .type = COLUMN_TIMESTAMP};
-    struct schema from = {.version = 1, .column_count = SCHEMA_MAX_COLUMNS, .columns = columns,
-                          .timestamp_column = 7, .sort_key_count = 1, .sort_keys = {{.column = 7}}};
+    struct schema from = {.version = 1,
+                          .column_count = SCHEMA_MAX_COLUMNS,
+                          .columns = columns,
+                          .timestamp_column = 7,
+                          .sort_key_count = 1,
+                          .sort_keys = {{.column = 7}}};
     AUTO(schema_free_auto) struct schema *schema = NULL;
     assert_int_equal(schema_new(&from, &schema, NULL), OK);
     for (int i = 0; i < SCHEMA_MAX_COLUMNS; i++) {
@@ -165,16 +169,25 @@ static void a_wrong_schema_is_refused_and_named(void **state)
 static void types_round_trip_as_text(void **state)
 {
     (void)state;
-    static const char *const good_types[] = {"bool", "int32", "int64", "float", "double", "string", "bytes",
-                                             "timestamp", "date", "decimal(18,0)", "decimal(4,4)", "uuid", "json"};
+    static const char *const good_types[] = {"bool",         "int32", "int64",     "float", "double",
+                                             "string",       "bytes", "timestamp", "date",  "decimal(18,0)",
+                                             "decimal(4,4)", "uuid",  "json"};
     for (size_t i = 0; i < COUNT(good_types); i++) {
         struct schema_column column = {0};
         char text[COLUMN_TYPE_TEXT_BYTES];
         assert_int_equal(column_type_parse(good_types[i], &column, NULL), OK);
         assert_string_equal(column_type_format(&column, text), good_types[i]);
     }
-    static const char *const bad[] = {"", "int", "decimal", "decimal(0,0)", "decimal(19,0)", "decimal(3,4)",
-                                      "decimal(3,)", "decimal(3,1", "decimal(003,1)", "STRING"};
+    static const char *const bad[] = {"",
+                                      "int",
+                                      "decimal",
+                                      "decimal(0,0)",
+                                      "decimal(19,0)",
+                                      "decimal(3,4)",
+                                      "decimal(3,)",
+                                      "decimal(3,1",
+                                      "decimal(003,1)",
+                                      "STRING"};
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct schema_column column = {.type = COLUMN_UUID, .precision = 7};
         struct error err = {0};
@@ -226,8 +239,10 @@ static void schemas_reconcile_by_id(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_found_by_name_and_by_id), cmocka_unit_test(two_thousand_columns_are_found),
-        cmocka_unit_test(a_wrong_schema_is_refused_and_named), cmocka_unit_test(types_round_trip_as_text),
+        cmocka_unit_test(columns_are_found_by_name_and_by_id),
+        cmocka_unit_test(two_thousand_columns_are_found),
+        cmocka_unit_test(a_wrong_schema_is_refused_and_named),
+        cmocka_unit_test(types_round_trip_as_text),
         cmocka_unit_test(schemas_reconcile_by_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

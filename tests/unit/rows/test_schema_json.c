@@ -15,7 +15,8 @@ static void a_definition_may_leave_out_what_goes_without_saying(void **state)
     struct error err = {0};
     assert_int_equal(parse("{\"timestamp\":\"ts\",\"columns\":[{\"name\":\"path\",\"type\":\"string\",\"bloom\":true},"
                            "{\"name\":\"ts\",\"type\":\"timestamp\"},{\"name\":\"d\",\"type\":\"decimal(9,3)\"}]}",
-                           &schema, &err), OK);
+                           &schema, &err),
+                     OK);
     assert_true(uuid_equal(&schema->table_id, &table_id));
     assert_int_equal(schema_format(schema, &text, &err), OK);
     static const char expected[] =
@@ -58,12 +59,15 @@ static void wrong_definitions_are_refused_with_the_place(void **state)
         {"{\"columns\":[" TS "]}", "expected a string at \"timestamp\" but found nothing"},
         {"{\"timestamp\":\"ts\"}", "expected an array at \"columns\" but found nothing"},
         {"{\"timestamp\":\"ts\",\"columns\":[]}", "expected 1 to 2000 columns but found 0"},
-        {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"name\":7}]}", "expected a string at \"columns[1].name\" but found a number"},
+        {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"name\":7}]}",
+         "expected a string at \"columns[1].name\" but found a number"},
         {"{\"timestamp\":\"ts\",\"columns\":[" TS ",7]}", "expected an object at \"columns[1]\" but found a number"},
-        {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"name\":\"a\",\"type\":\"text\"}]}", "column \"a\": expected a type (bool"},
+        {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"name\":\"a\",\"type\":\"text\"}]}",
+         "column \"a\": expected a type (bool"},
         {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"name\":\"a\",\"type\":\"bool\",\"nul\":1}]}",
          "expected no member \"columns[1].nul\""},
-        {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"id\":2,\"name\":\"a\",\"type\":\"bool\"}]}", "an id in each column or in none"},
+        {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"id\":2,\"name\":\"a\",\"type\":\"bool\"}]}",
+         "an id in each column or in none"},
         {"{\"timestamp\":\"t\",\"columns\":[" TS "]}", "expected the timestamp column \"t\" among the columns"},
         {"{\"timestamp\":\"ts\",\"columns\":[" TS "],\"sort\":[{\"column\":\"x\"}]}", "expected the sort column \"x\""},
         {"{\"timestamp\":\"ts\",\"columns\":[" TS "],\"sort\":[]}", "expected 1 to 8 sort columns but found 0"},

@@ -38,11 +38,26 @@ static void bounds_of_texts_stay_bounds_when_cut(void **state)
         {COLUMN_STRING, {NULL, "q", NULL}, "q", "q", 2},
         {COLUMN_STRING, {A63 "zz", A63 "zy", A63 "zx"}, A63 "z", A63 "{", 0},
         {COLUMN_STRING, {A63 "zz", "b", "c"}, A63 "z", "c", 0},
-        {COLUMN_STRING, {A63 "\xc3\xa9", NULL, NULL}, A63, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", 2},
-        {COLUMN_STRING, {"\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f"
-                         "\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f"
-                         "\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f", "a", NULL}, "a", NULL, 1},
-        {COLUMN_BYTES, {A63 "\xff" "a", NULL, NULL}, A63 "\xff", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", 2},
+        {COLUMN_STRING,
+         {A63 "\xc3\xa9", NULL, NULL},
+         A63,
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+         2},
+        {COLUMN_STRING,
+         {"\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f"
+          "\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f"
+          "\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f",
+          "a", NULL},
+         "a",
+         NULL,
+         1},
+        {COLUMN_BYTES,
+         {A63 "\xff"
+              "a",
+          NULL, NULL},
+         A63 "\xff",
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+         2},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct schema_column column = column_of(cases[i].type);

@@ -84,8 +84,7 @@ static void changed_bytes_under_a_right_guard_do_no_harm(void **state)
             size_t used;
             bytes.data[i] ^= (uint8_t)(1 << bit);
             set_guard(&bytes);
-            enum err_code code =
-                batch_decode(bytes.data, bytes.length_bytes, schema, MANY_BYTES, &back, &used, NULL);
+            enum err_code code = batch_decode(bytes.data, bytes.length_bytes, schema, MANY_BYTES, &back, &used, NULL);
             assert_true(code == OK || code == ERR_CORRUPT || code == ERR_INVALID);
             assert_true(code == OK || back == NULL);
             bytes.data[i] ^= (uint8_t)(1 << bit);
