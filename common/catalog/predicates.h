@@ -26,6 +26,14 @@
     "   when 'abandoned' then $3::interval else $4::interval end"                                                  \
     " and" CATALOG_SQL_NOT_HELD(p) " and" CATALOG_SQL_NOT_PAUSED
 
+/* May be an input of a merge, once nobody holds it. A hold on the partition itself keeps its file; holds on a table or a
+ * time range let merges go on, because the rows live on in the output. */
+#define CATALOG_SQL_MERGEABLE(p)                                                                  \
+    " " p ".active and not exists (select from granary.holds h where h.table_id = " p ".table_id" \
+    "   and h.partition_id = " p ".partition_id and h.released_at is null)"                      \
+    " and not exists (select from granary.merge_failures f where f.partition_id = " p ".partition_id" \
+    "   and f.set_aside_at is not null)"
+
 /* Unlocked, or under a reaper's claim that has run out. */
 #define CATALOG_SQL_CLAIMABLE(p)                                                                \
     " (" p ".lock_id is null or (" p ".lock_kind = 'reap' and exists (select from granary.locks c" \
