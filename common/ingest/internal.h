@@ -4,7 +4,6 @@
  *   split.c    bytes of the body into rows, whole and in one piece
  *   row.c      one row: the object and its members
  *   value.c    one value into its column
- *   number.c   numbers: scanned once, then made an integer, a decimal or a double, exactly
  *   string.c   strings: the end, escapes, UTF-8, base64
  *   skip.c     values that are not read but must be well-formed
  *
@@ -13,10 +12,10 @@
 #ifndef GRANARY_INGEST_INTERNAL_H
 #define GRANARY_INGEST_INTERNAL_H
 
-#include <locale.h>
 #include <string.h>
 
 #include "common/ingest/ingest.h"
+#include "common/rows/number.h"
 
 #define UNLIKELY(condition) __builtin_expect((condition), 0)
 
@@ -39,8 +38,7 @@ struct row_parser {
     uint32_t row_stamp;
     uint32_t *required; /* columns that must not be null */
     size_t required_count;
-    struct buf scratch; /* a string without its escapes, a number with a NUL */
-    locale_t c_locale;
+    struct buf scratch; /* a string without its escapes */
 
     /* The row at hand. *end can be read and is none of the characters that a value goes on with: '\n', ',' or ']'.
      * Bytes from there up to readable_end can be read too, but mean nothing. */
@@ -82,28 +80,6 @@ static inline const uint8_t *row_skip_space(const struct row_parser *parser, con
 /* --- value.c ----------------------------------------------------------------------------------------------------- */
 
 const uint8_t *ingest_value_parse(struct row_parser *parser, uint32_t column, const uint8_t *p);
-
-/* --- number.c ---------------------------------------------------------------------------------------------------- */
-
-/* mantissa * 10^exponent, exactly so unless digits were dropped (more than 19 that count). */
-struct number {
-    uint64_t mantissa;
-    int32_t exponent;
-    bool is_negative;
-    bool is_cut;
-};
-
-enum number_fit { NUMBER_FITS, NUMBER_NEEDS_ROUNDING, NUMBER_OUT_OF_RANGE };
-
-/* A JSON number at p, which may end at `end` at the latest; NULL when there is none. *end must be readable. */
-const uint8_t *ingest_number_scan(const uint8_t *p, struct number *out);
-/* value * 10^scale as an integer with a magnitude of at most `limit` (one more when negative and limit is INT64_MAX). */
-enum number_fit ingest_number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out);
-/* The nearest double; the text [p, end) is what was scanned. NUMBER_FITS or NUMBER_OUT_OF_RANGE. ERR_NO_MEMORY. */
-MUST_CHECK enum err_code ingest_number_to_double(struct row_parser *parser, const struct number *number,
-                                                 const uint8_t *p, const uint8_t *end, double *out);
-MUST_CHECK enum err_code ingest_number_to_float(struct row_parser *parser, const struct number *number,
-                                                const uint8_t *p, const uint8_t *end, float *out);
 
 /* --- string.c ---------------------------------------------------------------------------------------------------- */
 

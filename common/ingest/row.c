@@ -21,9 +21,7 @@ static enum err_code alloc_tables(struct row_parser *parser, size_t columns, str
     parser->predicted = calloc(columns, sizeof *parser->predicted);
     parser->seen = calloc(columns, sizeof *parser->seen);
     parser->required = calloc(columns, sizeof *parser->required);
-    parser->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    return parser->keys != NULL && parser->predicted != NULL && parser->seen != NULL && parser->required != NULL &&
-                   parser->c_locale != (locale_t)0
+    return parser->keys != NULL && parser->predicted != NULL && parser->seen != NULL && parser->required != NULL
                ? OK
                : err_no_memory(err, columns * sizeof *parser->keys);
 }
@@ -54,9 +52,6 @@ void ingest_row_done(struct row_parser *parser)
     free(parser->predicted);
     free(parser->seen);
     free(parser->required);
-    if (parser->c_locale != (locale_t)0) {
-        freelocale(parser->c_locale);
-    }
     buf_done(&parser->scratch);
     *parser = (struct row_parser){0};
 }

@@ -82,7 +82,7 @@ static const uint8_t *skip_nested(struct row_parser *parser, int column, const u
     }
     if (*p == '-' || (*p >= '0' && *p <= '9')) {
         struct number number;
-        const uint8_t *end = ingest_number_scan(p, &number);
+        const uint8_t *end = number_scan(p, &number);
         return end != NULL ? end : ingest_bad_value(parser, column, "a JSON number", p);
     }
     return skip_word(parser, column, p);

@@ -36,11 +36,11 @@ static const uint8_t *parse_integer(struct row_parser *parser, uint32_t column, 
                                     int64_t max, int64_t *out)
 {
     struct number number;
-    const uint8_t *next = is_number_start(*p) ? ingest_number_scan(p, &number) : NULL;
+    const uint8_t *next = is_number_start(*p) ? number_scan(p, &number) : NULL;
     if (next == NULL) {
         return ingest_bad_value(parser, (int)column, "an integer", p);
     }
-    enum number_fit fit = ingest_number_to_scaled(&number, 0, INT64_MAX, out);
+    enum number_fit fit = number_to_scaled(&number, 0, INT64_MAX, out);
     if (fit == NUMBER_NEEDS_ROUNDING) {
         return ingest_bad_value(parser, (int)column, "an integer", p);
     }
@@ -76,11 +76,11 @@ static const uint8_t *parse_double(struct row_parser *parser, uint32_t column, c
 {
     struct number number;
     double value;
-    const uint8_t *next = is_number_start(*p) ? ingest_number_scan(p, &number) : NULL;
+    const uint8_t *next = is_number_start(*p) ? number_scan(p, &number) : NULL;
     if (next == NULL) {
         return ingest_bad_value(parser, (int)column, "a number", p);
     }
-    enum err_code code = ingest_number_to_double(parser, &number, p, next, &value);
+    enum err_code code = number_to_double(&number, p, next, &value, parser->err);
     if (code != OK) {
         return ingest_failed(parser, code);
     }
@@ -95,11 +95,11 @@ static const uint8_t *parse_float(struct row_parser *parser, uint32_t column, co
 {
     struct number number;
     float value;
-    const uint8_t *next = is_number_start(*p) ? ingest_number_scan(p, &number) : NULL;
+    const uint8_t *next = is_number_start(*p) ? number_scan(p, &number) : NULL;
     if (next == NULL) {
         return ingest_bad_value(parser, (int)column, "a number", p);
     }
-    enum err_code code = ingest_number_to_float(parser, &number, p, next, &value);
+    enum err_code code = number_to_float(&number, p, next, &value, parser->err);
     if (code != OK) {
         return ingest_failed(parser, code);
     }
@@ -184,8 +184,7 @@ static const uint8_t *set_decimal(struct row_parser *parser, uint32_t column, co
 {
     const struct schema_column *definition = &parser->schema->columns[column];
     int64_t value;
-    enum number_fit fit =
-        ingest_number_to_scaled(number, definition->scale, power_of_ten(definition->precision) - 1, &value);
+    enum number_fit fit = number_to_scaled(number, definition->scale, power_of_ten(definition->precision) - 1, &value);
     if (fit != NUMBER_FITS) {
         char type[COLUMN_TYPE_TEXT_BYTES];
         char expected[COLUMN_TYPE_TEXT_BYTES + 48];
@@ -202,7 +201,7 @@ static const uint8_t *parse_decimal(struct row_parser *parser, uint32_t column, 
 {
     struct number number;
     if (*p != '"') {
-        const uint8_t *next = is_number_start(*p) ? ingest_number_scan(p, &number) : NULL;
+        const uint8_t *next = is_number_start(*p) ? number_scan(p, &number) : NULL;
         return next == NULL ? ingest_bad_value(parser, (int)column, "a decimal number", p)
                             : set_decimal(parser, column, p, &number, next);
     }
@@ -213,8 +212,7 @@ static const uint8_t *parse_decimal(struct row_parser *parser, uint32_t column, 
         return NULL;
     }
     /* The scan stops at the closing quote; a text with escapes has none and is no number. */
-    const uint8_t *end =
-        text == p + 1 && length > 0 && is_number_start(*text) ? ingest_number_scan(text, &number) : NULL;
+    const uint8_t *end = text == p + 1 && length > 0 && is_number_start(*text) ? number_scan(text, &number) : NULL;
     return end != text + length || end == NULL ? ingest_bad_value(parser, (int)column, "a decimal number", p)
                                                : set_decimal(parser, column, p, &number, next);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/base/clock.h"
 #include "common/ingest/ingest.h"
@@ -46,6 +47,14 @@ static void generate(struct buf *body, bool with_score)
     }
 }
 
+/* Of this process: what a core gives, whatever else runs. */
+static int64_t cpu_us(void)
+{
+    struct timespec used;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * CLOCK_SECOND_US + used.tv_nsec / 1000;
+}
+
 static int64_t decode(const struct schema *schema, const struct buf *body)
 {
     static const struct ingest_limits limits = {.max_row_bytes = 1 << 20,
@@ -56,7 +65,7 @@ static int64_t decode(const struct schema *schema, const struct buf *body)
                                                 .max_timestamp_us = INT64_MAX};
     AUTO(ingest_free_auto) struct ingest *ingest = NULL;
     struct error err;
-    int64_t start_us = clock_monotonic_us();
+    int64_t start_us = cpu_us();
     if (ingest_new(schema, INGEST_NDJSON, INGEST_PLAIN, &limits, &ingest, &err) != OK) {
         fail(&err);
     }
@@ -76,7 +85,7 @@ static int64_t decode(const struct schema *schema, const struct buf *body)
         (void)fprintf(stderr, "bench_ingest: %zu rejects of %" PRIu64 " rows\n", rejects, ingest_rows_seen(ingest));
         exit(1);
     }
-    return clock_monotonic_us() - start_us;
+    return cpu_us() - start_us;
 }
 
 static void run(const char *name, bool with_score)

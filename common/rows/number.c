@@ -5,12 +5,17 @@
  *   multiplication or division rounds once and is right (Clinger). Where long double has 64 bits of mantissa, the same is
  *   done there for 64 bits and powers up to 10^27, and the result taken unless it lies so near the middle between two
  *   doubles that the first rounding could have carried it over. All else goes to strtod, in the C locale. */
+#include "common/rows/number.h"
+
 #include <float.h>
+#include <locale.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "common/ingest/internal.h"
+#include "common/base/cleanup.h"
 
-enum { MOST_DIGITS = 19, EXPONENT_LIMIT = 100000 };
+enum { MOST_DIGITS = 19, EXPONENT_LIMIT = 100000, SMALL_TEXT_BYTES = 128 };
 
 static inline bool is_digit(uint8_t c)
 {
@@ -27,7 +32,7 @@ struct digits {
 static inline const uint8_t *gather_digits(const uint8_t *p, struct digits *digits)
 {
     for (; is_digit(*p); p++) {
-        if (UNLIKELY(digits->count >= MOST_DIGITS)) {
+        if (__builtin_expect(digits->count >= MOST_DIGITS, 0)) {
             digits->dropped++;
             digits->is_cut = digits->is_cut || *p != '0';
             continue;
@@ -53,7 +58,7 @@ static const uint8_t *scan_exponent(const uint8_t *p, int32_t *out)
     return p;
 }
 
-const uint8_t *ingest_number_scan(const uint8_t *p, struct number *out)
+const uint8_t *number_scan(const uint8_t *p, struct number *out)
 {
     struct digits digits = {0};
     int32_t exponent = 0;
@@ -86,7 +91,7 @@ const uint8_t *ingest_number_scan(const uint8_t *p, struct number *out)
     return p;
 }
 
-enum number_fit ingest_number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out)
+enum number_fit number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out)
 {
     uint64_t magnitude = number->mantissa;
     int32_t shift = number->exponent + scale;
@@ -161,38 +166,59 @@ static bool nearest_by_long_double(const struct number *number, double *out)
 }
 #endif
 
-static enum err_code terminate(struct row_parser *parser, const uint8_t *p, const uint8_t *end)
+/* A copy with a NUL behind it, in the buffer when it fits, else in *out_owned. */
+static const char *terminate(const uint8_t *text, const uint8_t *end, char small[SMALL_TEXT_BYTES], char **out_owned)
 {
-    buf_clear(&parser->scratch);
-    TRY(buf_append(&parser->scratch, p, (size_t)(end - p), parser->err));
-    return buf_append_byte(&parser->scratch, '\0', parser->err);
+    size_t length = (size_t)(end - text);
+    char *copy = length < SMALL_TEXT_BYTES ? small : (*out_owned = malloc(length + 1));
+    if (copy != NULL) {
+        memcpy(copy, text, length);
+        copy[length] = '\0';
+    }
+    return copy;
 }
 
-enum err_code ingest_number_to_double(struct row_parser *parser, const struct number *number, const uint8_t *p,
-                                      const uint8_t *end, double *out)
+/* The slow way. The C locale is a constant of the C library: asking for it costs nothing. */
+static enum err_code convert(const uint8_t *text, const uint8_t *end, double *out_double, float *out_float,
+                             struct error *err)
+{
+    AUTO(free_auto) char *owned = NULL;
+    char small[SMALL_TEXT_BYTES];
+    const char *copy = terminate(text, end, small, &owned);
+    locale_t locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (copy == NULL || locale == (locale_t)0) {
+        return err_no_memory(err, (size_t)(end - text));
+    }
+    if (out_double != NULL) {
+        *out_double = strtod_l(copy, NULL, locale);
+    } else {
+        *out_float = strtof_l(copy, NULL, locale);
+    }
+    freelocale(locale);
+    return OK;
+}
+
+enum err_code number_to_double(const struct number *number, const uint8_t *text, const uint8_t *end, double *out,
+                               struct error *err)
 {
     double value;
     if (!number->is_cut && (nearest_by_double(number, &value) || nearest_by_long_double(number, &value))) {
         *out = number->is_negative ? -value : value;
         return OK;
     }
-    TRY(terminate(parser, p, end));
-    *out = strtod_l((const char *)parser->scratch.data, NULL, parser->c_locale);
-    return OK;
+    return convert(text, end, out, NULL, err);
 }
 
 /* Through the nearest double, unless that lies in the middle between two floats or below the normal ones. */
-enum err_code ingest_number_to_float(struct row_parser *parser, const struct number *number, const uint8_t *p,
-                                     const uint8_t *end, float *out)
+enum err_code number_to_float(const struct number *number, const uint8_t *text, const uint8_t *end, float *out,
+                              struct error *err)
 {
     double value;
     uint64_t bits;
-    TRY(ingest_number_to_double(parser, number, p, end, &value));
+    TRY(number_to_double(number, text, end, &value, err));
     memcpy(&bits, &value, sizeof bits);
     if ((bits & 0x1fffffff) == 0x10000000 || (value != 0 && fabs(value) < (double)FLT_MIN)) {
-        TRY(terminate(parser, p, end));
-        *out = strtof_l((const char *)parser->scratch.data, NULL, parser->c_locale);
-        return OK;
+        return convert(text, end, NULL, out, err);
     }
     *out = (float)value;
     return OK;
