@@ -162,8 +162,10 @@ static bool tear_down(struct bus_link *link, const struct error *err)
 
 static void wait_before_retry(struct bus_link *link, unsigned tries)
 {
-    uint32_t random = 0;
-    (void)getrandom(&random, sizeof random, GRND_NONBLOCK);
+    uint32_t random;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
+        random = UINT32_MAX; /* no jitter is still a back-off */
+    }
     int64_t until_us = clock_monotonic_us() + bus_backoff_us(tries, random);
     for (;;) {
         link->role->idle(link->self);

@@ -192,7 +192,7 @@ enum err_code bus_settings_parse(const struct bus_options *options, struct bus_s
     TRY(copy_text(NULL, "/", &settings.vhost, err));
     TRY(copy_text(options->ca_file, "", &settings.ca_file, err));
     TRY(copy_text(options->client_name, "granary", &settings.client_name, err));
-    TRY(parse_url(options->url, &settings, err));
+    TRY(parse_url(options->url == NULL ? "" : options->url, &settings, err));
     TRY(copy_text(options->password, settings.password, &settings.password, err));
     TRY(fill_delays(options->delays_us, &settings, err));
     *out = settings;
