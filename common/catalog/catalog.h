@@ -41,6 +41,9 @@ MUST_CHECK enum err_code catalog_check_version(struct catalog *catalog, struct e
 /* --- transactions: AUTO(catalog_rollback_auto) rolls back unless committed ---------------------------------------- */
 struct catalog_transaction;
 MUST_CHECK enum err_code catalog_begin(struct catalog *catalog, struct catalog_transaction **out, struct error *err);
+/* Read only, and every statement sees the catalog as it was at the first: for reads that go over several pages. */
+MUST_CHECK enum err_code catalog_begin_snapshot(struct catalog *catalog, struct catalog_transaction **out,
+                                                struct error *err);
 /* Consumes the transaction. ERR_UNKNOWN: the answer was lost; ask catalog_transaction_outcome before doing anything
  * that only one of the two outcomes allows. */
 MUST_CHECK enum err_code catalog_commit(struct catalog_transaction *transaction_take, struct error *err);

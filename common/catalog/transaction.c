@@ -31,7 +31,8 @@ static enum err_code command(struct catalog *catalog, const char *sql, const cha
     return OK;
 }
 
-enum err_code catalog_begin(struct catalog *catalog, struct catalog_transaction **out, struct error *err)
+static enum err_code begin(struct catalog *catalog, const char *sql, struct catalog_transaction **out,
+                           struct error *err)
 {
     assert(!catalog->in_transaction);
     TRY(catalog_session_ensure(catalog, err));
@@ -39,7 +40,7 @@ enum err_code catalog_begin(struct catalog *catalog, struct catalog_transaction 
     if (transaction == NULL) {
         return err_no_memory(err, sizeof *transaction);
     }
-    enum err_code code = command(catalog, "begin", "BEGIN", err);
+    enum err_code code = command(catalog, sql, "BEGIN", err);
     if (code != OK) {
         free(transaction);
         return code;
@@ -48,6 +49,16 @@ enum err_code catalog_begin(struct catalog *catalog, struct catalog_transaction 
     transaction->catalog = catalog;
     *out = transaction;
     return OK;
+}
+
+enum err_code catalog_begin(struct catalog *catalog, struct catalog_transaction **out, struct error *err)
+{
+    return begin(catalog, "begin isolation level read committed", out, err);
+}
+
+enum err_code catalog_begin_snapshot(struct catalog *catalog, struct catalog_transaction **out, struct error *err)
+{
+    return begin(catalog, "begin isolation level repeatable read read only", out, err);
 }
 
 /* Test builds: the connection breaks, as a network does. */
