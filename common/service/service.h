@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/cleanup.h"
 #include "common/base/error.h"
 #include "common/config/config.h"
 #include "common/http/http.h"
@@ -35,10 +36,15 @@ MUST_CHECK enum err_code service_wait(struct service *service, int64_t timeout_u
 typedef enum err_code service_check_fn(void *context, struct error *err);
 void service_add_check(struct service *service, const char *name, service_check_fn *check, void *context);
 /* Opens the HTTP listener with the probes (/livez /readyz /metrics /version) and these routes (may be none). Call when the
- * process can serve. The frame closes it after run() has returned. */
+ * process can serve, after the checks were added, and at most once. The frame closes it after run() has returned; where
+ * routes or checks use what run() itself frees, run() closes it before, with service_unlisten. */
 MUST_CHECK enum err_code service_listen(struct service *service, const struct config_http *http,
                                         const struct http_route *routes, size_t route_count, void *context,
                                         struct error *err);
+/* Closes the listener: waits for requests in progress. Harmless without one. As the last AUTO of run() it goes first:
+ * AUTO(service_unlisten_auto) struct service *listening = service; */
+void service_unlisten(struct service *service);
+DEFINE_AUTO(struct service, service_unlisten)
 
 /* --- long-running ------------------------------------------------------------------------------------------------ */
 struct service_spec {
@@ -49,7 +55,8 @@ struct service_spec {
     size_t config_size; /* of the config struct that run receives */
     enum err_code (*run)(struct service *service, const void *config, struct error *err);
 };
-/* --help, --version, --print-config, --print-config-markdown; anything else is refused with 78. */
+/* --help, --version, --print-config, --print-config-markdown; anything else is refused with 78. The exit code is 0 when
+ * run returned OK, or ERR_STOPPED while draining; else the failure is logged, and it is 1. */
 int service_main(int argc, char **argv, const struct service_spec *spec);
 
 /* --- jobs: run once and exit, or loop with --every 30s ----------------------------------------------------------- */
@@ -59,7 +66,8 @@ struct job_spec {
     const struct setting *settings;
     size_t setting_count;
     size_t config_size;
-    /* One run. The exit code is SERVICE_DONE, SERVICE_PARTIAL or SERVICE_REFUSED when OK, else SERVICE_FAILED.
+    /* One run. *out_exit is SERVICE_DONE unless it is set. The exit code is *out_exit when OK, SERVICE_PARTIAL for
+     * ERR_STOPPED while draining, else SERVICE_FAILED.
      * With --every a failed run is logged and the next one comes; the HTTP listener (http_offset of struct config_http in
      * the config) then serves probes and metrics. `state` is what open returned. */
     enum err_code (*open)(struct service *service, const void *config, void **out_state, struct error *err);
