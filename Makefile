@@ -177,8 +177,9 @@ unit: $(UNIT_BIN) ## unit tests (T=module/ runs only those)
 	$(Q)tests/unit/run $(filter $(BUILD)/unit/$(T)%,$(UNIT_BIN))
 
 # T=expression picks tests by name, as pytest's -k does. WORKERS=2 is how many run side by side.
-PYTEST = GRANARY_TEST_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q -p no:cacheprovider \
-           -c tests/integration/pytest.ini --basetemp=$(abspath $(BUILD))/pytest -n $(or $(WORKERS),2) $(if $(T),-k "$(T)")
+PYTEST = GRANARY_TEST_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 \
+    $(PYTHON) -m pytest -q -p no:cacheprovider -c tests/integration/pytest.ini --basetemp=$(abspath $(BUILD))/pytest \
+    -n $(or $(WORKERS),2) --dist loadgroup $(if $(T),-k "$(T)")
 integration: all $(LIVE_BIN) ## the built binaries on real servers (T=expression)
 	$(Q)$(PYTEST) -m "not crash" tests/integration
 

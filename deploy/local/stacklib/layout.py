@@ -95,10 +95,17 @@ class Layout:
 
     # --- secrets ---------------------------------------------------------------------------------------------------
     def secret_file(self, name):
-        """The file that holds the secret, made at the first call. Hex, so that it needs no quoting anywhere."""
+        """The file that holds the secret, made at the first call. Hex, so that it needs no quoting anywhere. Of several
+        who make it at the same moment, one wins."""
         path = self.secrets / name
         if not path.exists():
-            write_private(path, secrets.token_hex(24) + "\n")
+            proposal = self.secrets / f".{name}.{os.getpid()}.proposal"
+            write_private(proposal, secrets.token_hex(24) + "\n")
+            try:
+                os.link(proposal, path)
+            except FileExistsError:
+                pass
+            proposal.unlink()
         return path
 
     def secret(self, name):

@@ -21,10 +21,10 @@ def say(text):
 
 
 class LocalStack:
-    def __init__(self, home, binaries, vhosts=(DATABASE,)):
+    def __init__(self, home, binaries, vhosts=(DATABASE,), postgres_settings=None):
         self.layout = Layout(home)
         self.binaries = Path(binaries).absolute()
-        self.postgres = Postgres(self.layout)
+        self.postgres = Postgres(self.layout, postgres_settings)
         self.broker = RabbitMQ(self.layout, vhosts)
 
     # --- servers ---------------------------------------------------------------------------------------------------
@@ -153,6 +153,8 @@ class LocalStack:
             done = self.migrate()
             self.set_passwords()
             say(f"  {'schema':<18} {done.splitlines()[-1] if done else 'up to date'}")
+            if not jobs:
+                self.stop_processes([process.name for process in services.JOBS])
             self.start_processes(services.PROCESSES if jobs else services.SERVICES)
 
     def down(self):

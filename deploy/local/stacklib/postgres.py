@@ -24,8 +24,9 @@ SETTINGS = {
 
 
 class Postgres:
-    def __init__(self, layout):
+    def __init__(self, layout, settings=None):
         self.layout = layout
+        self.settings = {**SETTINGS, **(settings or {})}
         self._child = None
 
     @property
@@ -47,7 +48,7 @@ class Postgres:
         processes.end_users_of(data)
         (data / "postmaster.pid").unlink(missing_ok=True)  # nobody works here, so it is stale, whoever has its pid now
         argv = [_program("postgres"), "-D", data, "-p", self.port]
-        for name, value in SETTINGS.items():
+        for name, value in self.settings.items():
             argv += ["-c", f"{name}={value}"]
         self._child = processes.spawn(self.layout, NAME, argv, _environment(directory), server_user(NAME), data)
 

@@ -56,7 +56,7 @@ class RabbitMQ:
         if not cookie.exists():
             write_private(cookie, self.layout.secret("rabbitmq-cookie"), mode=0o400, owner=user)
         definitions = directory / "definitions.json"
-        write_private(definitions, json.dumps(self._definitions()), owner=user)
+        write_private(definitions, json.dumps(self.definitions(self.vhosts)), owner=user)
         write_private(directory / "rabbitmq.conf", CONFIGURATION.format(port=self.port, definitions=definitions),
                       owner=user)
         write_private(directory / "enabled_plugins", "[].\n", owner=user)
@@ -131,14 +131,14 @@ class RabbitMQ:
             "ERL_EPMD_ADDRESS": "127.0.0.1",
         }
 
-    def _definitions(self):
-        """Read by the node at each start: what is there already is left alone."""
+    def definitions(self, vhosts):
+        """What the node reads at each start, and on request. What is there already is left alone."""
         return {
             "users": [{"name": USER, "password_hash": _password_hash(self.layout.secret("rabbitmq")), "tags": "",
                        "hashing_algorithm": "rabbit_password_hashing_sha256"}],
-            "vhosts": [{"name": name} for name in self.vhosts],
+            "vhosts": [{"name": name} for name in vhosts],
             "permissions": [{"user": USER, "vhost": name, "configure": ".*", "write": ".*", "read": ".*"}
-                            for name in self.vhosts],
+                            for name in vhosts],
         }
 
 

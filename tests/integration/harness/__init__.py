@@ -1,0 +1,13 @@
+"""What integration tests stand on: real servers, the built binaries, and one place that waits.
+
+servers   the PostgreSQL and RabbitMQ of the whole run; a database and a vhost for each test
+program   a binary that runs, or has run
+proxy     a wire that can be cut
+stack     what a test holds in its hands
+"""
+
+import sys
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(TREE / "deploy/local"))  # the servers are started by the code that starts the local stack

@@ -1,0 +1,92 @@
+"""The servers of a run. The first process of pytest starts them afresh and ends them; its workers find them running."""
+
+import fcntl
+import itertools
+import json
+import os
+
+from stacklib.layout import write_private
+from stacklib.local import LocalStack
+
+from . import TREE
+
+TEMPLATE = "granary_template"
+VHOSTS_AT_START = 24
+# Tests kill processes, not machines: what the kernel has is safe, and databases come and go with every test.
+POSTGRES_SETTINGS = {"fsync": "off", "full_page_writes": "off"}
+VHOSTS_MORE = 24
+
+
+def build_directory():
+    return os.environ.get("GRANARY_TEST_BUILD") or str(TREE / "build/test")
+
+
+class Servers:
+    def __init__(self, build=None):
+        self.build = build or build_directory()
+        self.local = LocalStack(f"{self.build}/servers", f"{self.build}/bin",
+                                vhosts=[f"test-{number}" for number in range(VHOSTS_AT_START)],
+                                postgres_settings=POSTGRES_SETTINGS)
+        self.layout = self.local.layout
+
+    # --- by the first process of a run -----------------------------------------------------------------------------
+    def start(self):
+        self.delete()
+        self.local.start_servers()
+        (self.layout.home / "vhosts").mkdir()
+
+    def delete(self):
+        if self.layout.home.exists():
+            self.local.down()
+            self.layout.delete()
+
+    # --- by every test ---------------------------------------------------------------------------------------------
+    def create_database(self, name):
+        """A migrated database, copied from one that `granary migrate` has made."""
+        with self._exclusive():
+            if not (self.layout.home / "migrated").exists():
+                self.local.create_database(TEMPLATE)
+                self.local.migrate(TEMPLATE)
+                self.local.set_passwords()
+                (self.layout.home / "migrated").touch()
+        self.local.postgres.sql(f'create database "{name}" template {TEMPLATE} owner granary_owner')
+
+    def drop_database(self, name):
+        self.local.postgres.sql(f'drop database if exists "{name}" with (force)')
+
+    def take_vhost(self):
+        """A vhost that nobody has used. They are made by the dozen, as a call of rabbitmqctl takes a second."""
+        for number in itertools.count():
+            if number >= VHOSTS_AT_START and (number - VHOSTS_AT_START) % VHOSTS_MORE == 0:
+                self._more_vhosts(number)
+            try:
+                (self.layout.home / "vhosts" / f"test-{number}").mkdir()
+            except FileExistsError:
+                continue
+            return f"test-{number}"
+
+    def _more_vhosts(self, first):
+        with self._exclusive():
+            done = self.layout.home / f"vhosts-from-{first}"
+            if done.exists():
+                return
+            names = [f"test-{number}" for number in range(first, first + VHOSTS_MORE)]
+            definitions = self.layout.server_directory("rabbitmq") / "more.json"
+            write_private(definitions, json.dumps(self.local.broker.definitions(names)), mode=0o644)
+            self.local.broker.control("import_definitions", str(definitions))
+            done.touch()
+
+    def _exclusive(self):
+        return _Lock(self.layout.home / "harness.lock")
+
+
+class _Lock:
+    def __init__(self, path):
+        self._path = path
+
+    def __enter__(self):
+        self._file = open(self._path, "w")
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_):
+        self._file.close()
