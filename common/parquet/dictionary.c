@@ -8,7 +8,7 @@
 
 enum {
     SMALLEST_ENTRY_BYTES = 4,
-    TRIAL_VALUES = 4096 /* when more than half of so many are distinct, a dictionary is not worth the search */
+    TRIAL_VALUES = 8192 /* when more than three quarters of so many are distinct, a dictionary is not worth the search */
 };
 
 enum err_code parquet_dictionary_new(size_t limit_bytes, struct dictionary **out, struct error *err)
@@ -57,7 +57,7 @@ static inline uint64_t hash_u32(uint32_t value)
 static inline bool goes_on(const struct dictionary *dictionary, size_t done)
 {
     return dictionary->plain_bytes <= dictionary->limit_bytes && dictionary->count <= dictionary->most_entries &&
-           (done > TRIAL_VALUES || dictionary->count <= TRIAL_VALUES / 2);
+           (done > TRIAL_VALUES || dictionary->count <= TRIAL_VALUES / 4 * 3);
 }
 
 #define DEFINE_BUILD_(name, type, hash)                                                                        \

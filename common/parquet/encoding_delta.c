@@ -100,12 +100,12 @@ static enum err_code get_header(struct encoded *in, size_t count, struct header 
 }
 
 /* Checks that the values of a miniblock are there, and gives its bytes. The last one may lack its padding. */
-static enum err_code get_miniblock(struct encoded *in, int width, int most, size_t values, size_t per_miniblock,
+static enum err_code get_miniblock(struct encoded *in, int width, size_t values, size_t per_miniblock,
                                    struct encoded *out, struct error *err)
 {
     size_t left = (size_t)(in->end - in->at), whole = per_miniblock * (size_t)width / 8;
-    if (width > most) {
-        return err_set(err, ERR_CORRUPT, "expected deltas of at most %d bits but found %d", most, width);
+    if (width > 64) { /* some writers count in 64 bits for int32 too: what is above wraps around */
+        return err_set(err, ERR_CORRUPT, "expected deltas of at most 64 bits but found %d", width);
     }
     if ((values * (size_t)width + 7) / 8 > left) {
         return err_set(err, ERR_CORRUPT, "expected %zu deltas of %d bits but only %zu bytes are left", values, width,
@@ -157,7 +157,7 @@ static enum err_code get_block_head(struct encoded *in, size_t miniblocks, int64
             for (size_t m = 0; m < header.miniblocks && done < count; m++) {                                        \
                 size_t length = count - done < header.per_miniblock ? count - done : header.per_miniblock;          \
                 struct encoded packed;                                                                              \
-                TRY(get_miniblock(in, widths[m], 8 * (int)sizeof(type), length, header.per_miniblock, &packed, err)); \
+                TRY(get_miniblock(in, widths[m], length, header.per_miniblock, &packed, err));                      \
                 name##_miniblock(packed, widths[m], (unsigned_type)smallest, &last, out + done, length);            \
                 done += length;                                                                                     \
             }                                                                                                       \

@@ -26,7 +26,11 @@ static void get_data_header(struct thrift_in *in, struct thrift_field field, str
         switch (member.id) {
         case 1: out->value_count = parquet_thrift_get_i32(in, member); break;
         case 2: out->encoding = parquet_thrift_get_i32(in, member); break;
-        case 3: out->definition_encoding = parquet_thrift_get_i32(in, member); break;
+        case 3: /* in a dictionary's header: whether it is sorted */
+            if (field.id == 5) {
+                out->definition_encoding = parquet_thrift_get_i32(in, member);
+            }
+            break;
         default: parquet_thrift_skip(in, member);
         }
     }
@@ -68,7 +72,7 @@ enum err_code parquet_page_header_decode(const void *data, size_t length, struct
             header.has_crc = true;
             break;
         case 5:
-        case 7: get_data_header(&in, member, &header); break; /* a dictionary's header begins the same */
+        case 7: get_data_header(&in, member, &header); break; /* a dictionary's header begins like a data page's */
         case 8: get_data_v2_header(&in, member, &header); break;
         default: parquet_thrift_skip(&in, member);
         }

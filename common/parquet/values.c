@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "common/base/checked.h"
+#include "common/base/clock.h"
 #include "common/parquet/page.h"
 #include "common/rows/batch.h"
 
@@ -124,15 +126,15 @@ static enum err_code decode_physical(struct values *values, const struct column_
 static enum err_code convert_int96(const uint8_t *from, int64_t *out, size_t count, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        uint64_t nanoseconds;
-        uint32_t julian_day;
+        int64_t nanoseconds, day_us;
+        int32_t julian_day;
         memcpy(&nanoseconds, from + 12 * i, sizeof nanoseconds);
         memcpy(&julian_day, from + 12 * i + 8, sizeof julian_day);
-        if (nanoseconds >= UINT64_C(86400000000000) || julian_day > 100000000) {
-            return err_set(err, ERR_CORRUPT, "expected a day and its nanoseconds but found %u and %llu", julian_day,
-                           (unsigned long long)nanoseconds);
+        if (!checked_mul_i64((int64_t)julian_day - JULIAN_DAY_OF_1970, CLOCK_DAY_US, &day_us) ||
+            !checked_add_i64(day_us, nanoseconds / 1000, &out[i])) {
+            return err_set(err, ERR_INVALID, "expected a time within 64 bits of microseconds but found day %d",
+                           julian_day);
         }
-        out[i] = ((int64_t)julian_day - JULIAN_DAY_OF_1970) * INT64_C(86400000000) + (int64_t)(nanoseconds / 1000);
     }
     return OK;
 }
@@ -140,7 +142,7 @@ static enum err_code convert_int96(const uint8_t *from, int64_t *out, size_t cou
 static enum err_code convert_millis(const int64_t *from, int64_t *out, size_t count, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        if (__builtin_mul_overflow(from[i], INT64_C(1000), &out[i])) {
+        if (!checked_mul_i64(from[i], 1000, &out[i])) {
             return err_set(err, ERR_INVALID, "expected a time within 64 bits of microseconds but found %lld ms",
                            (long long)from[i]);
         }
