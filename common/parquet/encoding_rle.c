@@ -123,7 +123,7 @@ static enum err_code next_run(struct encoded *in, int width, size_t wanted, stru
     if ((out->count * (size_t)width + 7) / 8 > left) {
         return err_set(err, ERR_CORRUPT, "expected %zu packed values but only %zu bytes are left", out->count, left);
     }
-    size_t whole = head >> 1 < left / (size_t)(width > 0 ? width : 1) ? (size_t)(head >> 1) * (size_t)width : left;
+    size_t whole = head >> 1 <= left / (size_t)(width > 0 ? width : 1) ? (size_t)(head >> 1) * (size_t)width : left;
     out->data = in->at;
     out->data_bytes = left;
     in->at += width > 0 ? whole : 0;
