@@ -71,7 +71,7 @@ ALL_C       := $(wildcard common/*/*.[ch] services/*/*.[ch] cli/*.[ch] tests/uni
 
 COMMON_O    := $(COMMON_C:%.c=$(BUILD)/obj/%.o) $(if $(filter catalog,$(MODULES)),$(BUILD)/obj/gen/migrations.o)
 LIBGRANARY  := $(BUILD)/libgranary.a
-SERVICE_BIN := $(SERVICES:%=$(BUILD)/bin/granary-%)
+SERVICE_BIN := $(sort $(SERVICES:%=$(BUILD)/bin/granary-%))
 CLI_BIN     := $(if $(CLI_C),$(BUILD)/bin/granary)
 UNIT_BIN    := $(UNIT_C:tests/unit/%.c=$(BUILD)/unit/%)
 LIVE_BIN    := $(LIVE_C:tests/integration/%.c=$(BUILD)/live/%)
@@ -208,7 +208,7 @@ tidy: ## clang-tidy over all C (minutes)
 	$(Q)printf '%s\n' $(filter %.c,$(ALL_C)) | xargs -P 2 -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(CPPFLAGS) -std=gnu11' sh
 
 docs-config: all ## generate docs/configuration.md from the settings tables
-	$(Q)tests/lint/configuration $(SERVICE_BIN) >docs/configuration.md
+	$(Q)docs/generate-configuration $(SERVICE_BIN) >docs/configuration.md
 
 # --- the rest ------------------------------------------------------------------------------------------------------
 .PHONY: install clean help
