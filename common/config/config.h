@@ -45,11 +45,11 @@ void config_print_values(const struct setting *settings, size_t count, const voi
 void config_print_markdown(const struct setting *settings, size_t count, FILE *out);
 
 /* Settings shared by several services, to be spliced into their tables. Each struct is a member of the service's config. */
-struct config_catalog { /* PostgreSQL */
+struct config_catalog {   /* PostgreSQL */
     const char *url;      /* GRANARY_CATALOG_URL: libpq connection string or URI, without the password */
     const char *password; /* GRANARY_CATALOG_PASSWORD(_FILE), may be "" */
 };
-struct config_bus { /* RabbitMQ */
+struct config_bus {       /* RabbitMQ */
     const char *url;      /* GRANARY_BUS_URL: amqp://user@host:port/vhost, amqps:// for TLS */
     const char *password; /* GRANARY_BUS_PASSWORD(_FILE) */
     const char *ca_file;  /* GRANARY_BUS_CA_FILE */
@@ -58,13 +58,14 @@ struct config_bus { /* RabbitMQ */
 struct config_store {
     const char *url; /* GRANARY_STORE_URL: file:///path or s3://bucket/prefix */
 };
-struct config_http { /* the listener for probes, metrics and, where there is one, the API */
+struct config_http {           /* the listener for probes, metrics and, where there is one, the API */
     const char *listen;        /* GRANARY_HTTP_LISTEN: "127.0.0.1:8080"; port 0 takes a free one */
     const char *port_file;     /* GRANARY_HTTP_PORT_FILE: the port in use is written there; "" for none */
     const char *tls_cert_file; /* GRANARY_HTTP_TLS_CERT_FILE, GRANARY_HTTP_TLS_KEY_FILE */
     const char *tls_key_file;
-    const char *tokens_file;   /* GRANARY_TOKENS_FILE: hashes of bearer tokens and their roles */
+    const char *tokens_file; /* GRANARY_TOKENS_FILE: hashes of bearer tokens and their roles */
 };
+/* clang-format off */
 /* CONFIG_CATALOG_SETTINGS(struct reaper_config, catalog) expands to rows of a settings table. */
 #define CONFIG_CATALOG_SETTINGS(type, member)                                                                        \
     {"GRANARY_CATALOG_URL", SETTING_TEXT, offsetof(type, member.url), NULL, 0, 0, NULL,                              \
@@ -94,5 +95,6 @@ struct config_http { /* the listener for probes, metrics and, where there is one
      "PEM private key"},                                                                                             \
     {"GRANARY_TOKENS_FILE", SETTING_TEXT, offsetof(type, member.tokens_file), "", 0, 0, NULL,                        \
      "bearer tokens: one JSON object a line with name, sha256 (hex) and roles"}
+/* clang-format on */
 
 #endif

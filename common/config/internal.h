@@ -17,8 +17,7 @@ struct config_value {
 MUST_CHECK enum err_code config_parse_value(const struct setting *setting, const char *text, struct arena *arena,
                                             struct config_value *out, struct error *err);
 /* Whole content of the file named by NAME_FILE, without trailing newlines. */
-MUST_CHECK enum err_code config_read_secret(const char *path, struct arena *arena, const char **out,
-                                            struct error *err);
+MUST_CHECK enum err_code config_read_secret(const char *path, struct arena *arena, const char **out, struct error *err);
 
 /* Whether `name` belongs to Granary, though not to this table: a setting of another service or of the command line. */
 bool config_is_known(const char *name, const struct setting *settings, size_t count);

@@ -13,6 +13,7 @@ static const char *const shared_names[] = {
     "GRANARY_BUS_PASSWORD",
     "GRANARY_BUS_PASSWORD_FILE",
     "GRANARY_BUS_CA_FILE",
+    "GRANARY_BUS_DELAYS",
     "GRANARY_STORE_URL",
     "GRANARY_HTTP_LISTEN",
     "GRANARY_HTTP_PORT_FILE",
@@ -31,8 +32,9 @@ static const char *const shared_names[] = {
 };
 
 static const char *const service_prefixes[] = {
-    "GRANARY_INTAKE_", "GRANARY_WRITER_",  "GRANARY_MERGE_",      "GRANARY_REWRITER_", "GRANARY_ALTER_", "GRANARY_DECAY_",
-    "GRANARY_CLEANUP_", "GRANARY_REAPER_", "GRANARY_COLLECTION_", "GRANARY_CLEANER_",  "GRANARY_ADMIN_",
+    "GRANARY_INTAKE_",     "GRANARY_WRITER_",  "GRANARY_MERGE_",   "GRANARY_REWRITER_",
+    "GRANARY_ALTER_",      "GRANARY_DECAY_",   "GRANARY_CLEANUP_", "GRANARY_REAPER_",
+    "GRANARY_COLLECTION_", "GRANARY_CLEANER_", "GRANARY_ADMIN_",
 };
 
 static bool starts_with(const char *text, const char *prefix)

@@ -56,8 +56,8 @@ static const char *describe_kind(const struct setting *setting, char out[KIND_TE
         (void)snprintf(most, sizeof most, "%" PRId64, setting->max);
         describe_bounds(setting, least, most, out);
     } else if (setting->kind == SETTING_DURATION) {
-        describe_bounds(setting, clock_format_duration(setting->min, least),
-                        clock_format_duration(setting->max, most), out);
+        describe_bounds(setting, clock_format_duration(setting->min, least), clock_format_duration(setting->max, most),
+                        out);
     } else if (setting->kind == SETTING_BYTES) {
         describe_bounds(setting, format_size(setting->min, least), format_size(setting->max, most), out);
     }
@@ -71,7 +71,7 @@ void config_print_help(const struct setting *settings, size_t count, FILE *out)
         char kind[KIND_TEXT_BYTES];
         (void)fprintf(out, "  %s  (%s; %s%s)\n      %s\n", setting->name, describe_kind(setting, kind),
                       setting->default_value == NULL ? "required" : "default ",
-                      setting->default_value == NULL      ? ""
+                      setting->default_value == NULL    ? ""
                       : *setting->default_value == '\0' ? "empty"
                                                         : setting->default_value,
                       setting->help);

@@ -19,13 +19,15 @@ struct digest_sha256_stream *digest_sha256_stream_new(void); /* NULL when out of
 void digest_sha256_stream_free(struct digest_sha256_stream *stream);
 DEFINE_AUTO(struct digest_sha256_stream, digest_sha256_stream_free)
 void digest_sha256_stream_update(struct digest_sha256_stream *stream, const void *data, size_t length);
-void digest_sha256_stream_finish(struct digest_sha256_stream *stream, uint8_t out[DIGEST_SHA256_BYTES]); /* then reset */
+void digest_sha256_stream_finish(struct digest_sha256_stream *stream,
+                                 uint8_t out[DIGEST_SHA256_BYTES]); /* then reset */
 
 void digest_hmac_sha256(const void *key, size_t key_length, const void *data, size_t length,
                         uint8_t out[DIGEST_SHA256_BYTES]);
 void digest_md5(const void *data, size_t length, uint8_t out[DIGEST_MD5_BYTES]);
 
-uint32_t digest_crc32(uint32_t crc, const void *data, size_t length); /* zlib's, as Parquet pages want it; start with 0 */
+uint32_t digest_crc32(uint32_t crc, const void *data,
+                      size_t length); /* zlib's, as Parquet pages want it; start with 0 */
 uint64_t digest_xxh64(const void *data, size_t length, uint64_t seed); /* Parquet bloom filters: seed 0 */
 uint64_t digest_xxh3(const void *data, size_t length);
 

@@ -172,7 +172,8 @@ enum err_code http_reply_stream(struct http_request *request, unsigned status, c
         return err_no_memory(err, sizeof *stream);
     }
     (void)atomic_fetch_add(&request->references, 1);
-    *stream = (struct stream){.job.run = fill_on_pool, .request = request, .fill = fill_fn, .done_fn = done_fn, .state = state};
+    *stream = (struct stream){
+        .job.run = fill_on_pool, .request = request, .fill = fill_fn, .done_fn = done_fn, .state = state};
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK_BYTES, read_stream, stream, free_stream);
     if (response == NULL) {
@@ -189,13 +190,13 @@ enum err_code http_reply_stream(struct http_request *request, unsigned status, c
 static bool add_headers(struct http_request *request)
 {
     for (size_t i = 0; i < request->header_count; i++) {
-        if (MHD_add_response_header(request->response, request->headers[i].name, request->headers[i].value) != MHD_YES) {
+        if (MHD_add_response_header(request->response, request->headers[i].name, request->headers[i].value) !=
+            MHD_YES) {
             return false;
         }
     }
     bool wanted = request->request_id != NULL || http_header(request, "X-Request-Id") != NULL;
-    return !wanted ||
-           MHD_add_response_header(request->response, "X-Request-Id", http_request_id(request)) == MHD_YES;
+    return !wanted || MHD_add_response_header(request->response, "X-Request-Id", http_request_id(request)) == MHD_YES;
 }
 
 enum MHD_Result http_answer_queue(struct http_request *request)

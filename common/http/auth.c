@@ -174,8 +174,8 @@ static void reload_if_changed(struct http_tokens *tokens)
 {
     int64_t now_us = clock_monotonic_us();
     int64_t check_at_us = atomic_load(&tokens->check_at_us);
-    if (now_us < check_at_us ||
-        !atomic_compare_exchange_strong(&tokens->check_at_us, &check_at_us, INT64_MAX)) { /* INT64_MAX: being looked at */
+    /* INT64_MAX: somebody is looking at it. */
+    if (now_us < check_at_us || !atomic_compare_exchange_strong(&tokens->check_at_us, &check_at_us, INT64_MAX)) {
         return;
     }
     struct version version = look(tokens->path);
@@ -255,7 +255,8 @@ enum err_code http_tokens_find(struct http_tokens *tokens, const char *authoriza
 {
     static const char scheme[] = "Bearer ";
     if (authorization == NULL || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0) {
-        return err_set(err, ERR_NOT_FOUND, "expected a bearer token but found none; hint: send \"Authorization: Bearer TOKEN\"");
+        return err_set(err, ERR_NOT_FOUND,
+                       "expected a bearer token but found none; hint: send \"Authorization: Bearer TOKEN\"");
     }
     reload_if_changed(tokens);
     const char *token = authorization + sizeof scheme - 1;

@@ -20,7 +20,7 @@ typedef enum err_code http_handler(void *context, struct http_request *request, 
 struct http_route {
     const char *method; /* GET, POST, PUT, PATCH, DELETE */
     const char *pattern;
-    enum http_role role; /* needed; NONE answers everyone */
+    enum http_role role;   /* needed; NONE answers everyone */
     size_t max_body_bytes; /* 0: no body allowed */
     http_handler *handler; /* called with the whole body. An error becomes the answer: INVALID 400, NOT_FOUND 404,
                               CONFLICT 409, DENIED 403, UNAVAILABLE and STOPPED 503, TIMEOUT 504, else 500. */
@@ -34,13 +34,13 @@ struct http_route {
 };
 
 struct http_options {
-    const char *listen; /* "127.0.0.1:0" */
+    const char *listen;                       /* "127.0.0.1:0" */
     const char *tls_cert_file, *tls_key_file; /* "" for plain */
-    const char *tokens_file; /* "" : no route with a role can be used */
-    unsigned event_threads;  /* 0: number of processors */
-    unsigned worker_threads; /* for blocking routes; 0: 8 */
-    unsigned max_connections; /* 0: 1024 */
-    int64_t idle_timeout_us;  /* 0: 60 s */
+    const char *tokens_file;                  /* "" : no route with a role can be used */
+    unsigned event_threads;                   /* 0: number of processors */
+    unsigned worker_threads;                  /* for blocking routes; 0: 8 */
+    unsigned max_connections;                 /* 0: 1024 */
+    int64_t idle_timeout_us;                  /* 0: 60 s */
     /* Routes with a context of their own, asked first: the probes of the frame. Borrowed. */
     const struct http_route *probe_routes;
     size_t probe_route_count;
@@ -59,13 +59,13 @@ DEFINE_AUTO(struct http_server, http_server_close)
 uint16_t http_server_port(const struct http_server *server);
 
 /* --- inside a handler ------------------------------------------------------------------------------------------ */
-struct arena *http_arena(struct http_request *request); /* lives as long as the request */
-const char *http_path(struct http_request *request, const char *name);    /* a part in braces; never NULL if in pattern */
-const char *http_query(struct http_request *request, const char *name);   /* NULL when absent */
-const char *http_header(struct http_request *request, const char *name);  /* NULL when absent */
-const void *http_body(struct http_request *request, size_t *out_bytes);   /* NUL-terminated */
-void *http_state(struct http_request *request);                           /* what begin returned */
-const char *http_principal(struct http_request *request); /* the token's name, for the audit log; "" without */
+struct arena *http_arena(struct http_request *request);                 /* lives as long as the request */
+const char *http_path(struct http_request *request, const char *name);  /* a part in braces; never NULL if in pattern */
+const char *http_query(struct http_request *request, const char *name); /* NULL when absent */
+const char *http_header(struct http_request *request, const char *name); /* NULL when absent */
+const void *http_body(struct http_request *request, size_t *out_bytes);  /* NUL-terminated */
+void *http_state(struct http_request *request);                          /* what begin returned */
+const char *http_principal(struct http_request *request);  /* the token's name, for the audit log; "" without */
 const char *http_request_id(struct http_request *request); /* X-Request-Id as sent (when sane) or a new UUID */
 bool http_has_role(struct http_request *request, enum http_role role);
 

@@ -99,9 +99,9 @@ struct http_request {
     char *request_id;
 
     enum http_phase {
-        HTTP_PHASE_RECEIVING,  /* the body goes to the route */
+        HTTP_PHASE_RECEIVING, /* the body goes to the route */
         HTTP_PHASE_DISCARDING, /* the answer is an error that is known already; the rest of the body is read and dropped */
-        HTTP_PHASE_ANSWERING,  /* the answer is there */
+        HTTP_PHASE_ANSWERING, /* the answer is there */
     } phase;
     size_t received_bytes;
     struct buf body;

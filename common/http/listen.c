@@ -11,8 +11,7 @@
 enum { BACKLOG = 1024, HOST_BYTES = 64 };
 
 /* "127.0.0.1:80", "[::1]:80", ":80" (every IPv4 address) */
-static enum err_code split_address(const char *address, char host[HOST_BYTES], const char **out_port,
-                                   struct error *err)
+static enum err_code split_address(const char *address, char host[HOST_BYTES], const char **out_port, struct error *err)
 {
     const char *colon = strrchr(address, ':');
     const char *start = address;
@@ -22,7 +21,8 @@ static enum err_code split_address(const char *address, char host[HOST_BYTES], c
         end--;
     }
     if (colon == NULL || end - start >= HOST_BYTES || strspn(colon + 1, "0123456789") == 0) {
-        return err_set(err, ERR_INVALID, "expected an address such as \"127.0.0.1:8080\" but found \"%.128s\"", address);
+        return err_set(err, ERR_INVALID, "expected an address such as \"127.0.0.1:8080\" but found \"%.128s\"",
+                       address);
     }
     (void)snprintf(host, HOST_BYTES, "%.*s", (int)(end - start), start);
     *out_port = colon + 1;

@@ -107,9 +107,8 @@ static enum err_code authorize(struct http_request *request, struct error *err)
     if (role == HTTP_ROLE_NONE) {
         return OK;
     }
-    enum err_code code =
-        http_tokens_find(request->server->tokens, http_header(request, MHD_HTTP_HEADER_AUTHORIZATION), request->arena,
-                         &request->principal, &request->roles, err);
+    enum err_code code = http_tokens_find(request->server->tokens, http_header(request, MHD_HTTP_HEADER_AUTHORIZATION),
+                                          request->arena, &request->principal, &request->roles, err);
     if (code == ERR_NOT_FOUND) {
         http_set_header(request, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"granary\"");
         err->code = ERR_DENIED;

@@ -88,7 +88,8 @@ static enum err_code start_daemon(struct http_server *server, const struct http_
         {MHD_OPTION_END, 0, NULL},
     };
     struct MHD_OptionItem pool[] = {{MHD_OPTION_THREAD_POOL_SIZE, threads, NULL}, {MHD_OPTION_END, 0, NULL}};
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (server->tls_cert == NULL ? 0 : MHD_USE_TLS);
+    unsigned flags =
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (server->tls_cert == NULL ? 0 : MHD_USE_TLS);
     server->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, http_on_request, server, /* */
         MHD_OPTION_LISTEN_SOCKET, *listener_take, MHD_OPTION_NOTIFY_COMPLETED, http_on_completed, server,

@@ -24,7 +24,7 @@ struct log_field {
 };
 
 #define LOG_TEXT(k, v) ((struct log_field){.key = (k), .kind = LOG_FIELD_TEXT, .text = (v)})
-#define LOG_INT(k, v) ((struct log_field){.key = (k), .kind = LOG_FIELD_INT, .integer = (int64_t)(v)})
+#define LOG_INT(k, v)  ((struct log_field){.key = (k), .kind = LOG_FIELD_INT, .integer = (int64_t)(v)})
 #define LOG_REAL(k, v) ((struct log_field){.key = (k), .kind = LOG_FIELD_DOUBLE, .real = (v)})
 #define LOG_UUID(k, v) ((struct log_field){.key = (k), .kind = LOG_FIELD_UUID, .uuid = (v)})
 /* Two fields: "code" and "error". */
@@ -35,12 +35,12 @@ void log_init(const char *service, enum log_level least);
 MUST_CHECK enum err_code log_level_parse(const char *text, enum log_level *out, struct error *err);
 
 void log_write(enum log_level level, const char *message, const struct log_field *fields, size_t count);
-#define LOG_(level, message, ...)                                                             \
+#define LOG_(level, message, ...)                                                               \
     log_write((level), (message), (const struct log_field[]){{.key = NULL}, ##__VA_ARGS__} + 1, \
               sizeof((const struct log_field[]){{.key = NULL}, ##__VA_ARGS__}) / sizeof(struct log_field) - 1)
 #define log_debug(message, ...) LOG_(LOG_DEBUG, message, ##__VA_ARGS__)
-#define log_info(message, ...) LOG_(LOG_INFO, message, ##__VA_ARGS__)
-#define log_warn(message, ...) LOG_(LOG_WARN, message, ##__VA_ARGS__)
+#define log_info(message, ...)  LOG_(LOG_INFO, message, ##__VA_ARGS__)
+#define log_warn(message, ...)  LOG_(LOG_WARN, message, ##__VA_ARGS__)
 #define log_error(message, ...) LOG_(LOG_ERROR, message, ##__VA_ARGS__)
 
 #endif

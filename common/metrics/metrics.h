@@ -21,10 +21,10 @@ struct metric *metrics_gauge(struct metrics *metrics, const char *name, const ch
 /* Seconds, buckets 1 ms .. 60 s in steps of 1-2.5-5. */
 struct metric *metrics_histogram(struct metrics *metrics, const char *name, const char *labels, const char *help);
 
-void metric_add(struct metric *metric, int64_t by);   /* counter, gauge */
-void metric_set(struct metric *metric, double value); /* gauge */
+void metric_add(struct metric *metric, int64_t by);                 /* counter, gauge */
+void metric_set(struct metric *metric, double value);               /* gauge */
 void metric_observe_us(struct metric *metric, int64_t duration_us); /* histogram */
-int64_t metric_value(const struct metric *metric); /* counter or gauge, for tests and status */
+int64_t metric_value(const struct metric *metric);                  /* counter or gauge, for tests and status */
 
 MUST_CHECK enum err_code metrics_format(struct metrics *metrics, struct buf *out, struct error *err);
 

@@ -7,7 +7,7 @@
 #include "common/net/net.h"
 
 struct net_client {
-    CURL *curl; /* its connections are reused from one request to the next */
+    CURL *curl;          /* its connections are reused from one request to the next */
     char *ca_file;       /* NULL: the system's */
     char *authorization; /* whole header line; NULL: none */
     char *user_agent;

@@ -10,8 +10,8 @@
 #include "common/net/internal.h"
 
 #define DEFAULT_CONNECT_US (5 * CLOCK_SECOND_US)
-#define FIRST_PAUSE_US INT64_C(100000)
-#define LONGEST_PAUSE_US (5 * CLOCK_SECOND_US)
+#define FIRST_PAUSE_US     INT64_C(100000)
+#define LONGEST_PAUSE_US   (5 * CLOCK_SECOND_US)
 enum { LONGEST_ASKED_SECONDS = 86400 }; /* beyond any deadline that makes sense */
 
 void net_client_close(struct net_client *client)
@@ -94,7 +94,7 @@ static int64_t pause_us(unsigned tries, const char *retry_after)
     bound_us = bound_us < LONGEST_PAUSE_US ? bound_us : LONGEST_PAUSE_US;
     uint32_t random = 0;
     (void)!getrandom(&random, sizeof random, 0); /* a short read only makes it less random */
-    long asked = strtol(retry_after, NULL, 10); /* a date reads as 0: jitter decides */
+    long asked = strtol(retry_after, NULL, 10);  /* a date reads as 0: jitter decides */
     int64_t asked_us = (asked > LONGEST_ASKED_SECONDS ? LONGEST_ASKED_SECONDS : asked) * CLOCK_SECOND_US;
     int64_t chosen_us = random % (bound_us + 1);
     return chosen_us > asked_us ? chosen_us : asked_us;
@@ -135,11 +135,13 @@ enum err_code net_send(struct net_client *client, const struct net_request *requ
 enum err_code net_url_escape(const char *text, struct buf *out, struct error *err)
 {
     static const char digits[] = "0123456789ABCDEF";
-    static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"; /* RFC 3986 2.3 */
+    /* RFC 3986 section 2.3 */
+    static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
         const char escaped[] = {'%', digits[c >> 4], digits[c & 15]};
-        TRY(strchr(unreserved, c) != NULL ? buf_append_byte(out, c, err) : buf_append(out, escaped, sizeof escaped, err));
+        TRY(strchr(unreserved, c) != NULL ? buf_append_byte(out, c, err)
+                                          : buf_append(out, escaped, sizeof escaped, err));
     }
     return OK;
 }

@@ -12,8 +12,8 @@
 struct net_client; /* one thread at a time */
 
 struct net_client_options {
-    const char *ca_file;      /* NULL or "" for the system's */
-    const char *bearer_token; /* NULL for none; sent as Authorization: Bearer */
+    const char *ca_file;        /* NULL or "" for the system's */
+    const char *bearer_token;   /* NULL for none; sent as Authorization: Bearer */
     int64_t connect_timeout_us; /* 0: 5 s */
     const char *user_agent;
 };
@@ -33,9 +33,9 @@ struct net_request {
     size_t header_count;
     const void *body; /* NULL for none */
     size_t body_bytes;
-    int64_t timeout_us;       /* for the whole exchange; 0: 60 s */
-    int64_t retry_for_us;     /* 0: one try */
-    size_t max_answer_bytes;  /* 0: 64 MiB */
+    int64_t timeout_us;      /* for the whole exchange; 0: 60 s */
+    int64_t retry_for_us;    /* 0: one try */
+    size_t max_answer_bytes; /* 0: 64 MiB */
     /* Streamed answer: called with each piece when status is 2xx; otherwise the body is kept in the answer. */
     enum err_code (*on_data)(void *context, const void *data, size_t length, struct error *err);
     void *context;
@@ -50,8 +50,8 @@ void net_answer_done(struct net_answer *answer);
 
 /* OK whatever the status is, once a whole answer came. ERR_UNAVAILABLE: could not connect or the answer was cut off;
  * ERR_TIMEOUT; ERR_DENIED: certificate not trusted. */
-MUST_CHECK enum err_code net_send(struct net_client *client, const struct net_request *request,
-                                  struct net_answer *out, struct error *err);
+MUST_CHECK enum err_code net_send(struct net_client *client, const struct net_request *request, struct net_answer *out,
+                                  struct error *err);
 
 /* Percent-encodes everything but unreserved characters, appended to out. */
 MUST_CHECK enum err_code net_url_escape(const char *text, struct buf *out, struct error *err);

@@ -85,13 +85,13 @@ static enum err_code build_headers(const struct net_client *client, const struct
     return OK;
 }
 
-#define SET(option, value)                                                     \
-    do {                                                                       \
-        CURLcode set_ = curl_easy_setopt(curl, (option), (value));             \
-        if (set_ != CURLE_OK) {                                                \
+#define SET(option, value)                                                                 \
+    do {                                                                                   \
+        CURLcode set_ = curl_easy_setopt(curl, (option), (value));                         \
+        if (set_ != CURLE_OK) {                                                            \
             return err_set(err, set_ == CURLE_OUT_OF_MEMORY ? ERR_NO_MEMORY : ERR_INVALID, \
                            "could not prepare the request: %s", curl_easy_strerror(set_)); \
-        }                                                                      \
+        }                                                                                  \
     } while (0)
 
 static long to_ms(int64_t us)

@@ -20,8 +20,8 @@ static enum err_code answer_live(void *context, struct http_request *request, st
 static enum err_code answer_version(void *context, struct http_request *request, struct error *err)
 {
     const struct service *service = context;
-    const char *json = arena_printf(http_arena(request), "{\"service\":\"%s\",\"version\":\"" GRANARY_VERSION "\"}",
-                                    service->name);
+    const char *json =
+        arena_printf(http_arena(request), "{\"service\":\"%s\",\"version\":\"" GRANARY_VERSION "\"}", service->name);
     return json == NULL ? err_no_memory(err, 1) : http_reply_json(request, 200, json, err);
 }
 

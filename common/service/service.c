@@ -43,8 +43,7 @@ enum err_code service_wait(struct service *service, int64_t timeout_us)
     int64_t end_us = timeout_us > INT64_MAX - now_us ? INT64_MAX : now_us + timeout_us;
     struct timespec end = {.tv_sec = end_us / CLOCK_SECOND_US, .tv_nsec = end_us % CLOCK_SECOND_US * 1000};
     (void)pthread_mutex_lock(&service->lock);
-    while (!service_stopping(service) &&
-           pthread_cond_timedwait(&service->woken, &service->lock, &end) != ETIMEDOUT) {
+    while (!service_stopping(service) && pthread_cond_timedwait(&service->woken, &service->lock, &end) != ETIMEDOUT) {
     }
     (void)pthread_mutex_unlock(&service->lock);
     return service_stopping(service) ? ERR_STOPPED : ERR_TIMEOUT;

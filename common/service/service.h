@@ -16,8 +16,8 @@
 enum service_exit {
     SERVICE_DONE = 0,
     SERVICE_FAILED = 1,
-    SERVICE_PARTIAL = 2,  /* done in part, or with findings */
-    SERVICE_REFUSED = 3,  /* by a safety rule */
+    SERVICE_PARTIAL = 2, /* done in part, or with findings */
+    SERVICE_REFUSED = 3, /* by a safety rule */
     SERVICE_BAD_CONFIG = 78,
 };
 

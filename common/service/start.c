@@ -27,7 +27,8 @@ static enum err_code parse_every(const char *text, int64_t *out, struct error *e
         return err_wrap(err, "--every");
     }
     if (every_us < SHORTEST_EVERY_US || every_us == CLOCK_NEVER) {
-        return err_set(err, ERR_INVALID, "expected a duration of at least 10ms after --every but found \"%.64s\"", text);
+        return err_set(err, ERR_INVALID, "expected a duration of at least 10ms after --every but found \"%.64s\"",
+                       text);
     }
     *out = every_us;
     return OK;
@@ -58,7 +59,8 @@ static enum err_code parse_arguments(int argc, char **argv, bool is_job, struct 
         } else if (is_job && strncmp(argv[i], "--every=", 8) == 0) {
             TRY(parse_every(argv[i] + 8, &out->every_us, err));
         } else if (!found) {
-            return err_set(err, ERR_INVALID, "expected an option but found \"%.64s\"; hint: --help lists them", argv[i]);
+            return err_set(err, ERR_INVALID, "expected an option but found \"%.64s\"; hint: --help lists them",
+                           argv[i]);
         }
     }
     return OK;

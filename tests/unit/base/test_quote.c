@@ -7,7 +7,10 @@
 
 #include "common/base/quote.h"
 
-#define CASE(input, output) {(input), sizeof(input) - 1, (output)}
+#define CASE(input, output)                  \
+    {                                        \
+        (input), sizeof(input) - 1, (output) \
+    }
 
 static const struct {
     const char *input;

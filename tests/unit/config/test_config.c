@@ -170,10 +170,17 @@ static const struct {
     const char *name;
     bool known;
 } names[] = {
-    {"GRANARY_CATALOG_PASSWORD_FILE", true}, {"GRANARY_LOG_LEVEL", true},       {"GRANARY_DECAY_ANYTHING", true},
-    {"GRANARY_URL", true},                   {"GRANARY_REAPER_KEY_FILE", true}, {"OTHER_NAME", true},
-    {"GRANARY_REAPER_BATCH_FILE", false},    {"GRANARY_CATALOG_URI", false},    {"GRANARY_", false},
-    {"GRANARY_FAULTY", false},               {"GRANARY_PORT", false},
+    {"GRANARY_CATALOG_PASSWORD_FILE", true},
+    {"GRANARY_LOG_LEVEL", true},
+    {"GRANARY_DECAY_ANYTHING", true},
+    {"GRANARY_URL", true},
+    {"GRANARY_REAPER_KEY_FILE", true},
+    {"OTHER_NAME", true},
+    {"GRANARY_REAPER_BATCH_FILE", false},
+    {"GRANARY_CATALOG_URI", false},
+    {"GRANARY_", false},
+    {"GRANARY_FAULTY", false},
+    {"GRANARY_PORT", false},
 };
 
 static void names_of_other_services_pass_and_unknown_ones_do_not(void **state)

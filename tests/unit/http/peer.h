@@ -239,7 +239,8 @@ static const struct http_route peer_routes[] = {
     {"POST", "/blocking-body", HTTP_ROLE_NONE, BODY_LIMIT, answer_body, NULL, NULL, NULL, true},
     {"POST", "/rows/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_rows, rows_begin, rows_body, rows_end, false},
     {"POST", "/later/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_later, rows_begin, rows_body, rows_end, false},
-    {"POST", "/blocking-later/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_later, rows_begin, rows_body, rows_end, true},
+    {"POST", "/blocking-later/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_later, rows_begin, rows_body, rows_end,
+     true},
     {"GET", "/now", HTTP_ROLE_NONE, 0, answer_now, NULL, NULL, NULL, false},
     {"GET", "/blocking-now", HTTP_ROLE_NONE, 0, answer_now, NULL, NULL, NULL, true},
     {"POST", "/gate/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_gate, rows_begin, rows_body, rows_end, true},
@@ -270,7 +271,8 @@ UNUSED static void peer_token_line(struct buf *out, const char *name, const char
     char hex[DIGEST_SHA256_TEXT_BYTES];
     digest_sha256(token, strlen(token), sha256);
     text_hex_encode(sha256, sizeof sha256, hex);
-    assert_int_equal(buf_printf(out, NULL, "{\"name\":\"%s\",\"sha256\":\"%s\",\"roles\":[%s]}\n", name, hex, roles), OK);
+    assert_int_equal(buf_printf(out, NULL, "{\"name\":\"%s\",\"sha256\":\"%s\",\"roles\":[%s]}\n", name, hex, roles),
+                     OK);
 }
 
 static void peer_note_fault(const struct error *fault)
@@ -299,7 +301,7 @@ UNUSED static int peer_setup(void **state)
 {
     (void)state;
     const char *base = getenv("TMPDIR");
-    (void)snprintf(peer.dir, sizeof peer.dir, "%.40s/granary-http-XXXXXX", base == NULL ? "/tmp" : base);
+    (void)snprintf(peer.dir, sizeof peer.dir, "%.40s/granary-http-XXXXXX", base == NULL ? P_tmpdir : base);
     if (mkdtemp(peer.dir) == NULL) {
         return -1;
     }
@@ -333,7 +335,8 @@ UNUSED static struct net_answer peer_ask(const char *method, const char *path, c
     char url[256];
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u%s", http_server_port(peer.server), path);
     assert_int_equal(net_client_open(&(struct net_client_options){.bearer_token = token}, &client, &err), OK);
-    struct net_request request = {.method = method, .url = url, .body = body, .body_bytes = length, .timeout_us = 30000000};
+    struct net_request request = {
+        .method = method, .url = url, .body = body, .body_bytes = length, .timeout_us = 30000000};
     enum err_code code = net_send(client, &request, &answer, &err);
     if (code != OK) {
         print_error("%s %s: %s\n", method, path, err.text);

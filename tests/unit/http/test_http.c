@@ -38,7 +38,8 @@ static const struct {
      "{\"error\":{\"code\":\"denied\",\"message\":\"expected a known bearer token but found another\"}}"},
     {"GET", "/read/1/2", "r-secret ", 0, 401, NULL},
     {"GET", "/read/1/2", "o-secret", 0, 403,
-     "{\"error\":{\"code\":\"denied\",\"message\":\"expected a token with role \\\"read\\\" but \\\"operator\\\" has it "
+     "{\"error\":{\"code\":\"denied\",\"message\":\"expected a token with role \\\"read\\\" but \\\"operator\\\" has "
+     "it "
      "not\"}}"},
     {"POST", "/operate/1/2", "r-secret", 0, 403, NULL},
     {"POST", "/body", NULL, BODY_LIMIT, 201, NULL},
@@ -56,9 +57,9 @@ static void every_request_gets_its_status_and_body(void **state)
     (void)state;
     memset(filler, '.', sizeof filler);
     for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++) {
-        AUTO(net_answer_done) struct net_answer answer =
-            peer_ask(exchanges[i].method, exchanges[i].path, exchanges[i].token,
-                     exchanges[i].body_bytes == 0 ? NULL : filler, exchanges[i].body_bytes);
+        AUTO(net_answer_done)
+        struct net_answer answer = peer_ask(exchanges[i].method, exchanges[i].path, exchanges[i].token,
+                                            exchanges[i].body_bytes == 0 ? NULL : filler, exchanges[i].body_bytes);
         if (answer.status != exchanges[i].status) {
             print_error("%s %s\n", exchanges[i].method, exchanges[i].path);
         }
@@ -75,9 +76,9 @@ static const struct {
     long status;
     const char *name;
 } failures[] = {
-    {ERR_INVALID, 400, "invalid"},   {ERR_NOT_FOUND, 404, "not_found"}, {ERR_CONFLICT, 409, "conflict"},
-    {ERR_DENIED, 403, "denied"},     {ERR_STOPPED, 503, "stopped"},     {ERR_UNAVAILABLE, 503, "unavailable"},
-    {ERR_TIMEOUT, 504, "timeout"},   {ERR_CORRUPT, 500, "corrupt"},     {ERR_UNKNOWN, 500, "unknown"},
+    {ERR_INVALID, 400, "invalid"},     {ERR_NOT_FOUND, 404, "not_found"}, {ERR_CONFLICT, 409, "conflict"},
+    {ERR_DENIED, 403, "denied"},       {ERR_STOPPED, 503, "stopped"},     {ERR_UNAVAILABLE, 503, "unavailable"},
+    {ERR_TIMEOUT, 504, "timeout"},     {ERR_CORRUPT, 500, "corrupt"},     {ERR_UNKNOWN, 500, "unknown"},
     {ERR_NO_MEMORY, 500, "no_memory"},
 };
 
@@ -112,22 +113,32 @@ static const struct {
 } raw_exchanges[] = {
     {"GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "404", "{\"error\":"},
     {"PATCH /open HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "405", "Allow: GET, PUT\r\n"},
-    {"GET /read/1/2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "401", "WWW-Authenticate: Bearer realm=\"granary\"\r\n"},
-    {"GET /read/1/2 HTTP/1.1\r\nHost: x\r\nAuthorization: Basic cjpy\r\nConnection: close\r\n\r\n", "401", "WWW-Authenticate"},
-    {"GET /read/1/2 HTTP/1.1\r\nHost: x\r\nauthorization: bearer r-secret\r\nConnection: close\r\n\r\n", "200", "|reader|"},
+    {"GET /read/1/2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "401",
+     "WWW-Authenticate: Bearer realm=\"granary\"\r\n"},
+    {"GET /read/1/2 HTTP/1.1\r\nHost: x\r\nAuthorization: Basic cjpy\r\nConnection: close\r\n\r\n", "401",
+     "WWW-Authenticate"},
+    {"GET /read/1/2 HTTP/1.1\r\nHost: x\r\nauthorization: bearer r-secret\r\nConnection: close\r\n\r\n", "200",
+     "|reader|"},
     {"HEAD /open HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200", "Content-Length: 4\r\n"},
     {"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\nab", "201", "X-Seen: twice\r\n"},
     {"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\nConnection: close\r\n\r\nab", "400", ""},
-    {"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\nConnection: close\r\n\r\nab", "4", ""},
+    {"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\nConnection: close\r\n\r\nab", "4",
+     ""},
     {"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\nConnection: close\r\n\r\n", "413", ""},
-    {"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n", "413", ""},
-    {"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
+    {"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n",
+     "413", ""},
+    {"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: "
+     "close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
      "201", "\r\n\r\nabcde"},
-    {"POST /rows/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\na!c\r\n2\r\nde\r\n0\r\n\r\n",
+    {"POST /rows/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: "
+     "close\r\n\r\n3\r\na!c\r\n2\r\nde\r\n0\r\n\r\n",
      "500", "found a \\\"!\\\""},
-    {"POST /rows/refused HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\nab", "422", "Retry-After: 7\r\n"},
-    {"GET /id HTTP/1.1\r\nHost: x\r\nX-Request-Id: abc-1.2_Z\r\nConnection: close\r\n\r\n", "200", "X-Request-Id: abc-1.2_Z\r\n"},
-    {"GET /open HTTP/1.1\r\nHost: x\r\nX-Request-Id: abc-1\r\nConnection: close\r\n\r\n", "200", "X-Request-Id: abc-1\r\n"},
+    {"POST /rows/refused HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\nab", "422",
+     "Retry-After: 7\r\n"},
+    {"GET /id HTTP/1.1\r\nHost: x\r\nX-Request-Id: abc-1.2_Z\r\nConnection: close\r\n\r\n", "200",
+     "X-Request-Id: abc-1.2_Z\r\n"},
+    {"GET /open HTTP/1.1\r\nHost: x\r\nX-Request-Id: abc-1\r\nConnection: close\r\n\r\n", "200",
+     "X-Request-Id: abc-1\r\n"},
 };
 
 static void the_bytes_on_the_wire_are_as_they_should_be(void **state)
@@ -167,7 +178,8 @@ static void a_chunked_body_over_the_limit_is_refused_and_the_connection_lives(vo
 static void an_unfit_request_id_is_replaced(void **state)
 {
     (void)state;
-    static const char *const unfit[] = {"a b", "a\"b", "", "0123456789012345678901234567890123456789012345678901234567890123x"};
+    static const char *const unfit[] = {"a b", "a\"b", "",
+                                        "0123456789012345678901234567890123456789012345678901234567890123x"};
     for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
         AUTO(buf_done) struct buf out = {0};
         char request[256];
@@ -228,7 +240,8 @@ static void a_stream_that_fails_is_cut_so_that_nobody_takes_it_for_whole(void **
         char url[64];
         (void)snprintf(url, sizeof url, "http://127.0.0.1:%u%s", http_server_port(peer.server), paths[i]);
         assert_int_equal(net_client_open(&(struct net_client_options){0}, &client, &err), OK);
-        assert_int_equal(net_send(client, &(struct net_request){.method = "GET", .url = url}, &answer, &err), ERR_UNAVAILABLE);
+        assert_int_equal(net_send(client, &(struct net_request){.method = "GET", .url = url}, &answer, &err),
+                         ERR_UNAVAILABLE);
         assert_int_equal(answer.status, 77);
     }
 }
@@ -316,7 +329,8 @@ int main(void)
         cmocka_unit_test(a_streamed_answer_arrives_whole),
         cmocka_unit_test(a_stream_that_fails_is_cut_so_that_nobody_takes_it_for_whole),
         cmocka_unit_test(a_server_that_cannot_open_says_why),
-        cmocka_unit_test(a_changed_tokens_file_is_read_again_and_a_broken_one_changes_nothing), /* last: changes the file */
+        cmocka_unit_test(
+            a_changed_tokens_file_is_read_again_and_a_broken_one_changes_nothing), /* last: changes the file */
     };
     return cmocka_run_group_tests(tests, peer_setup, peer_teardown);
 }

@@ -27,7 +27,8 @@ static const struct {
 } completions[] = {
     {"/later/t", 202, OK, "{\"done\":1}", 202, "{\"done\":1}"},
     {"/blocking-later/t", 202, OK, "{\"done\":1}", 202, "{\"done\":1}"},
-    {"/later/t", 0, ERR_UNAVAILABLE, "no broker", 503, "{\"error\":{\"code\":\"unavailable\",\"message\":\"no broker\"}}"},
+    {"/later/t", 0, ERR_UNAVAILABLE, "no broker", 503,
+     "{\"error\":{\"code\":\"unavailable\",\"message\":\"no broker\"}}"},
     {"/later/t", 429, ERR_UNAVAILABLE, "full", 429, "{\"error\":{\"code\":\"unavailable\",\"message\":\"full\"}}"},
     {"/blocking-later/t", 0, ERR_CONFLICT, "other", 409, "{\"error\":{\"code\":\"conflict\",\"message\":\"other\"}}"},
 };
@@ -123,7 +124,8 @@ static void a_client_that_leaves_while_its_request_is_suspended_leaves_nothing_b
     static const char *const paths[] = {"later", "blocking-later"};
     for (int i = 0; i < 2; i++) {
         char request[128];
-        (void)snprintf(request, sizeof request, "POST /%s/t HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n01", paths[i]);
+        (void)snprintf(request, sizeof request, "POST /%s/t HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n01",
+                       paths[i]);
         int fd = peer_connect();
         peer_send(fd, request);
         peer_wait_for(&peer.arrivals, i + 1);
@@ -267,10 +269,11 @@ static void a_server_with_a_certificate_speaks_tls_to_those_who_trust_it(void **
     char url[64];
     (void)snprintf(cert, sizeof cert, "%s/cert.pem", peer.dir);
     (void)snprintf(key, sizeof key, "%s/key.pem", peer.dir);
-    (void)snprintf(command, sizeof command,
-                   "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=granary "
-                   "-addext subjectAltName=IP:127.0.0.1 -keyout %s -out %s 2>/dev/null",
-                   key, cert);
+    (void)snprintf(
+        command, sizeof command,
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=granary "
+        "-addext subjectAltName=IP:127.0.0.1 -keyout %s -out %s 2>/dev/null",
+        key, cert);
     assert_int_equal(system(command), 0);
     http_server_close(peer.server);
     peer.server = NULL;

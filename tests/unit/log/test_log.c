@@ -66,8 +66,8 @@ static void a_line_holds_level_service_message_and_fields(void **state)
     struct error err;
     (void)err_set(&err, ERR_TIMEOUT, "could not reach \"db\"");
     struct capture capture = capture_begin();
-    log_warn("claim lost", LOG_TEXT("table", "a.b"), LOG_TEXT("none", NULL), LOG_INT("rows", -5), LOG_REAL("share", 0.25),
-             LOG_REAL("odd", NAN), LOG_UUID("id", &uuid), LOG_ERR(&err));
+    log_warn("claim lost", LOG_TEXT("table", "a.b"), LOG_TEXT("none", NULL), LOG_INT("rows", -5),
+             LOG_REAL("share", 0.25), LOG_REAL("odd", NAN), LOG_UUID("id", &uuid), LOG_ERR(&err));
     assert_string_equal(after_time(capture_end(capture, &out)),
                         ",\"level\":\"warn\",\"service\":\"reaper\",\"message\":\"claim lost\",\"table\":\"a.b\","
                         "\"none\":null,\"rows\":-5,\"share\":0.25,\"odd\":null,"

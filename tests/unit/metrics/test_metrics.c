@@ -49,9 +49,12 @@ static void a_histogram_counts_up_to_each_bound(void **state)
 {
     (void)state;
     static const char *const lines[] = {
-        "granary_x_seconds_bucket{a=\"1\",le=\"0.001\"} 1\n", "granary_x_seconds_bucket{a=\"1\",le=\"0.0025\"} 2\n",
-        "granary_x_seconds_bucket{a=\"1\",le=\"1\"} 3\n",     "granary_x_seconds_bucket{a=\"1\",le=\"60\"} 4\n",
-        "granary_x_seconds_bucket{a=\"1\",le=\"+Inf\"} 5\n",  "granary_x_seconds_sum{a=\"1\"} 160.5035\n",
+        "granary_x_seconds_bucket{a=\"1\",le=\"0.001\"} 1\n",
+        "granary_x_seconds_bucket{a=\"1\",le=\"0.0025\"} 2\n",
+        "granary_x_seconds_bucket{a=\"1\",le=\"1\"} 3\n",
+        "granary_x_seconds_bucket{a=\"1\",le=\"60\"} 4\n",
+        "granary_x_seconds_bucket{a=\"1\",le=\"+Inf\"} 5\n",
+        "granary_x_seconds_sum{a=\"1\"} 160.5035\n",
         "granary_x_seconds_count{a=\"1\"} 5\n",
     };
     static const int64_t durations_us[] = {1000, 2500, 500000, 60000000, 100000000};

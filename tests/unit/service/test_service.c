@@ -41,7 +41,7 @@ static struct shared {
     int closed;
     int checks_asked;
     int healthy;
-} *shared;
+} * shared;
 
 static int load_shared(const int *number)
 {
@@ -179,7 +179,7 @@ static struct child start(bool is_job, const char *const *arguments)
     return child;
 }
 
-#define START(is_job, ...) start((is_job), (const char *const[]){__VA_ARGS__ __VA_OPT__(,) NULL})
+#define START(is_job, ...) start((is_job), (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 
 static const char *read_whole(int file, struct buf *out)
 {
@@ -273,7 +273,7 @@ static int setup(void **state)
         return -1;
     }
     *shared = (struct shared){0};
-    (void)snprintf(port_file, sizeof port_file, "/tmp/granary-service-test-%ld.port", (long)getpid());
+    (void)snprintf(port_file, sizeof port_file, "%s/granary-service-test-%ld.port", P_tmpdir, (long)getpid());
     (void)unlink(port_file);
     return setenv("GRANARY_HTTP_PORT_FILE", port_file, 1);
 }
@@ -291,7 +291,8 @@ static const struct {
     {"--help", 0, "  GRANARY_LOG_LEVEL  (one of debug|info|warn|error; default info)\n", ""},
     {"--print-config", 0, "GRANARY_DECAY_MODE=serve\nGRANARY_DECAY_KEY=(not set)\n", ""},
     {"--print-config", 0, "\nGRANARY_LOG_LEVEL=info\n", ""},
-    {"--print-config-markdown", 0, "| `GRANARY_DECAY_KEY` | secret, or in the file NAME_FILE | empty | a secret |\n", ""},
+    {"--print-config-markdown", 0, "| `GRANARY_DECAY_KEY` | secret, or in the file NAME_FILE | empty | a secret |\n",
+     ""},
     {"--frobnicate", 78, "", "expected an option but found \\\"--frobnicate\\\"; hint: --help lists them"},
     {"--every", 78, "", "expected an option but found \\\"--every\\\""},
 };
