@@ -9,9 +9,8 @@
 struct partition_reader;
 
 struct partition_reader_options {
-    uint64_t size_bytes;      /* of the object, as the catalog says; 0: ask the store */
-    size_t window_bytes;      /* of read-ahead for each column that is read; 0: 64 KiB */
-    size_t max_windows;       /* 0: 64 */
+    uint64_t size_bytes; /* of the object, as the catalog says; 0: ask the store */
+    size_t window_bytes; /* of read-ahead, for each column of the file; 0: 64 KiB, less for very many columns */
 };
 
 /* ERR_NOT_FOUND: no such object. ERR_CORRUPT: it is shorter than the catalog says, or no partition file. options may be
@@ -24,5 +23,6 @@ DEFINE_AUTO(struct partition_reader, partition_reader_free)
 
 struct parquet_reader *partition_reader_file(struct partition_reader *reader); /* borrowed */
 const char *partition_reader_path(const struct partition_reader *reader);
+uint64_t partition_reader_size_bytes(const struct partition_reader *reader);
 
 #endif
