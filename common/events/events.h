@@ -101,6 +101,7 @@ struct event_intake {
     struct event_intake_segment *segments;
 };
 MUST_CHECK enum err_code event_intake_encode(const struct event_intake *event, struct buf *out, struct error *err);
+/* ERR_CORRUPT: the checksum does not hold. */
 MUST_CHECK enum err_code event_intake_decode(const void *data, size_t length, struct arena *arena,
                                              struct event_intake *out, struct error *err);
 
