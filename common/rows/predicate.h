@@ -1,6 +1,9 @@
 /* Predicates over rows: `column op literal` joined with and, or, not and parentheses; `is null`, `is not null`, `in (...)`.
  * Operators = != < <= > >=. Literals: 'text' ('' is a quote), numbers, true, false; times, dates, uuids, bytes (hex) and
- * decimals as text. Comparison with null is false (two-valued: NOT of it is true only where the column is not null). */
+ * decimals as text. Words in any case; a column named like a word stands in double quotes.
+ *
+ * Comparison with null is false (two-valued: NOT of it is true only where the column is not null). Comparison with NaN is
+ * false but for !=. A float column is compared with the literal rounded to a float. */
 #ifndef GRANARY_ROWS_PREDICATE_H
 #define GRANARY_ROWS_PREDICATE_H
 
@@ -14,8 +17,8 @@ MUST_CHECK enum err_code predicate_parse(const char *text, size_t length, const 
 void predicate_free(struct predicate *predicate);
 DEFINE_AUTO(struct predicate, predicate_free)
 
-/* selected[i] = 1 where the row matches, else 0; `selected` holds batch->row_count bytes. The batch's schema may be any
- * version: columns are met by id. A column that the batch lacks counts as null. */
+/* selected[i] = 1 where the row matches, else 0; `selected` holds batch->row_count bytes, undefined after an error. The
+ * batch's schema may be any version: columns are met by id. A column that the batch lacks counts as null. */
 MUST_CHECK enum err_code predicate_evaluate(const struct predicate *predicate, const struct batch *batch,
                                             uint8_t *selected, struct error *err);
 
