@@ -39,6 +39,11 @@ MUST_CHECK enum err_code catalog_partitions_stage_in(struct catalog_transaction 
                                                      const struct catalog_stage *stage, struct catalog_lock *out,
                                                      struct error *err);
 
+/* Stages more under a lock that stage->lock_id names and this writer holds, and renews it by stage->lease_us (owner, reason
+ * and attempt_id of the stage do not count): a load stages as it goes. ERR_CONFLICT as in renewing. */
+MUST_CHECK enum err_code catalog_partitions_stage_more(struct catalog *catalog, const struct catalog_stage *stage,
+                                                       struct catalog_lock *lock, struct error *err);
+
 /* Moves the expiry to lease_us from now; never to an earlier time. ERR_CONFLICT: the lock is gone, has another token or
  * has expired; then nothing more may be written under it. */
 MUST_CHECK enum err_code catalog_lock_renew(struct catalog *catalog, struct catalog_lock *lock, int64_t lease_us,
@@ -55,7 +60,7 @@ struct catalog_publish {
     struct uuid lock_id;
     int64_t token;
     const struct catalog_publication *publications;
-    size_t count; /* 0: only the batches are filed (they had no rows), and there is no lock */
+    size_t count;                        /* 0: only the batches are filed (they had no rows), and there is no lock */
     const struct catalog_batch *batches; /* to file in the same commit; may be none */
     size_t batch_count;
     const char *actor; /* of those under the lock that are not published */
@@ -91,10 +96,11 @@ MUST_CHECK enum err_code catalog_partition_load(struct catalog *catalog, const s
 
 struct catalog_live_page {
     struct uuid table_id;
-    int64_t min_timestamp_us, max_timestamp_us; /* partitions that touch it, ends included; INT64_MIN, INT64_MAX: open */
-    const struct partition_record *after;       /* the last one of the page before; NULL: from the start */
-    size_t limit;                               /* 1.. */
-    const uint32_t *column_ids; /* statistics of these; may be none */
+    int64_t min_timestamp_us,
+        max_timestamp_us;                 /* partitions that touch it, ends included; INT64_MIN, INT64_MAX: open */
+    const struct partition_record *after; /* the last one of the page before; NULL: from the start */
+    size_t limit;                         /* 1.. */
+    const uint32_t *column_ids;           /* statistics of these; may be none */
     size_t column_count;
 };
 struct catalog_live {

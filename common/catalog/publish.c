@@ -77,7 +77,8 @@ static enum err_code insert_staged(struct catalog_transaction *transaction, cons
                        catalog_array(CATALOG_INT64, &first->memory_bytes, STRIDE, count),
                        catalog_array(CATALOG_TEXT, origins, sizeof *origins, count),
                        catalog_array(CATALOG_UUID, &first->attempt_id, STRIDE, count),
-                       catalog_array(CATALOG_INT32, &first->merge_level, STRIDE, count)), count, err);
+                       catalog_array(CATALOG_INT32, &first->merge_level, STRIDE, count)),
+        count, err);
 }
 
 enum err_code catalog_partitions_stage_in(struct catalog_transaction *transaction, const struct catalog_stage *stage,
@@ -88,8 +89,8 @@ enum err_code catalog_partitions_stage_in(struct catalog_transaction *transactio
     TRY(catalog_query_one(catalog_in(transaction), SQL_LOCK_NEW,
                           CATALOG_VALUES(catalog_uuid(&stage->lock_id), catalog_text(stage->owner),
                                          catalog_text(stage->reason != NULL ? stage->reason : ""),
-                                         catalog_uuid(stage->attempt_id), catalog_interval(stage->lease_us)), "lock",
-                          &rows, err));
+                                         catalog_uuid(stage->attempt_id), catalog_interval(stage->lease_us)),
+                          "lock", &rows, err));
     TRY(insert_staged(transaction, stage, err));
     *out = (struct catalog_lock){
         .lock_id = stage->lock_id,
@@ -120,15 +121,30 @@ enum err_code catalog_lock_renew(struct catalog *catalog, struct catalog_lock *l
     char id[UUID_TEXT_BYTES];
 
     /* doing it twice does no harm, so that a lost answer may count as unavailable */
-    TRY(catalog_query(catalog, SQL_RENEW,
-                      CATALOG_VALUES(catalog_uuid(&lock->lock_id), catalog_i64(lock->token), catalog_interval(lease_us)),
-                      &rows, err));
+    TRY(catalog_query(
+        catalog, SQL_RENEW,
+        CATALOG_VALUES(catalog_uuid(&lock->lock_id), catalog_i64(lock->token), catalog_interval(lease_us)), &rows,
+        err));
     if (catalog_rows_count(rows) != 1) {
         return err_set(err, ERR_CONFLICT, "expected lock \"%s\" with token %lld to stand but it has expired or is gone",
                        uuid_format(&lock->lock_id, id), (long long)lock->token);
     }
     lock->expires_at_us = catalog_get_timestamp(rows, 0, 0);
     lock->now_us = catalog_get_timestamp(rows, 0, 1);
+    return OK;
+}
+
+enum err_code catalog_partitions_stage_more(struct catalog *catalog, const struct catalog_stage *stage,
+                                            struct catalog_lock *lock, struct error *err)
+{
+    AUTO(catalog_rollback_auto) struct catalog_transaction *transaction = NULL;
+    struct catalog_lock renewed = *lock;
+
+    TRY(catalog_begin(catalog, &transaction, err));
+    TRY(catalog_lock_renew(catalog_in(transaction), &renewed, stage->lease_us, err));
+    TRY(insert_staged(transaction, stage, err));
+    TRY(catalog_commit(TAKE(transaction), err));
+    *lock = renewed;
     return OK;
 }
 
@@ -193,8 +209,8 @@ static enum err_code take_lock(struct catalog_transaction *transaction, const st
     char what[UUID_TEXT_BYTES + 48];
 
     (void)snprintf(what, sizeof what, "lock \"%s\" with token %lld", uuid_format(lock_id, id), (long long)token);
-    TRY(catalog_query_one(catalog_in(transaction), SQL_LOCK_OWN, CATALOG_VALUES(catalog_uuid(lock_id), catalog_i64(token)),
-                          what, &rows, err));
+    TRY(catalog_query_one(catalog_in(transaction), SQL_LOCK_OWN,
+                          CATALOG_VALUES(catalog_uuid(lock_id), catalog_i64(token)), what, &rows, err));
     *out_standing = catalog_get_bool(rows, 0, 0);
     *out_xid = strtoull(catalog_get_text(rows, 0, 1), NULL, 10);
     return OK;
@@ -233,14 +249,16 @@ static enum err_code activate(struct catalog_transaction *transaction, const str
     }
     return catalog_execute_expect(
         transaction, SQL_ACTIVATE,
-        CATALOG_VALUES(catalog_uuid(&publish->lock_id), catalog_array(CATALOG_UUID, &records->partition_id, STRIDE, count),
+        CATALOG_VALUES(catalog_uuid(&publish->lock_id),
+                       catalog_array(CATALOG_UUID, &records->partition_id, STRIDE, count),
                        catalog_array(CATALOG_TIMESTAMP, &records->min_timestamp_us, STRIDE, count),
                        catalog_array(CATALOG_TIMESTAMP, &records->max_timestamp_us, STRIDE, count),
                        catalog_array(CATALOG_INT64, &records->row_count, STRIDE, count),
                        catalog_array(CATALOG_INT64, &records->data_bytes, STRIDE, count),
                        catalog_array(CATALOG_INT64, &records->memory_bytes, STRIDE, count),
                        catalog_fixed_bytes_array(records->sha256, sizeof records->sha256, STRIDE, count),
-                       catalog_array(CATALOG_TEXT, &records->etag, STRIDE, count)), count, err);
+                       catalog_array(CATALOG_TEXT, &records->etag, STRIDE, count)),
+        count, err);
 }
 
 struct column_row {
@@ -294,8 +312,8 @@ enum err_code catalog_columns_insert(struct catalog_transaction *transaction,
 static enum err_code clear_lock(struct catalog_transaction *transaction, const struct uuid *lock_id, const char *actor,
                                 struct error *err)
 {
-    TRY(catalog_execute(catalog_in(transaction), SQL_GIVE_UP, CATALOG_VALUES(catalog_uuid(lock_id), catalog_text(actor)),
-                        NULL, err));
+    TRY(catalog_execute(catalog_in(transaction), SQL_GIVE_UP,
+                        CATALOG_VALUES(catalog_uuid(lock_id), catalog_text(actor)), NULL, err));
     return catalog_execute_expect(transaction, SQL_UNLOCK, CATALOG_VALUES(catalog_uuid(lock_id)), 1, err);
 }
 

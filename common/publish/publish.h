@@ -9,7 +9,7 @@
 #ifndef GRANARY_PUBLISH_PUBLISH_H
 #define GRANARY_PUBLISH_PUBLISH_H
 
-#include "common/catalog/catalog.h"
+#include "common/catalog/partitions.h"
 #include "common/rows/batch.h"
 #include "common/store/store.h"
 
@@ -21,7 +21,7 @@ struct publish_options {
     const char *owner;  /* who holds the lock, for people: "intake-writer host 4711"; copied */
     const char *reason; /* what for: "flush", "load 7f.."; copied */
     enum partition_origin origin;
-    int64_t lease_us;     /* renewed when a third of it has passed */
+    int64_t lease_us;     /* 1 s or more; renewed when a third of it has passed */
     unsigned threads;     /* that write files at the same time; 0 means 1 */
     bool (*stopped)(void *context); /* NULL: never. Asked while an uncertain commit is looked up */
     void *context;
@@ -50,20 +50,12 @@ MUST_CHECK enum err_code publish_write(struct publish *publish, struct error *er
 /* Renews the lease when a third of it has passed: for sessions that wait for more rows. */
 MUST_CHECK enum err_code publish_keep(struct publish *publish, struct error *err);
 
-struct publish_batch { /* the rows of one intake request */
-    struct uuid batch_id;
-    struct uuid table_id;
-    bool keyed;
-    uint8_t body_sha256[32]; /* when keyed */
-    uint64_t row_count, reject_count;
-};
-
 /* Makes all partitions active and files the batch ids, in one transaction; after it the session can only be closed. A
  * session without partitions may commit batch ids alone. ERR_CONFLICT: with *out_known_count > 0 these batch ids (in `arena`)
- * were committed before: nothing changed, rewrite without them; with 0 the lease was lost. ERR_NOT_FOUND: the table was
- * dropped. A lost answer is looked up until it is known; ERR_UNKNOWN only when options.stopped said so first: then nothing is
- * given up, and a redelivery finds out by the batch ids. */
-MUST_CHECK enum err_code publish_commit(struct publish *publish, const struct publish_batch *batches, size_t count,
+ * were committed before: nothing changed, rewrite without them; with 0 the lease was lost. ERR_NOT_FOUND: a table was
+ * dropped. ERR_INVALID: pieces were added but not written. A lost answer is looked up until it is known; ERR_UNKNOWN only when options.stopped said so first: then nothing is
+ * given up, and a redelivery finds out by the batch ids. A commit that is known not to have landed is tried again. */
+MUST_CHECK enum err_code publish_commit(struct publish *publish, const struct catalog_batch *batches, size_t count,
                                         struct arena *arena, struct uuid **out_known, size_t *out_known_count,
                                         struct error *err);
 
