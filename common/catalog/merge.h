@@ -110,8 +110,9 @@ struct catalog_merge_swap {
     const struct column_stats *columns;
 };
 /* Output active with its measurements, inputs inactive and still locked (reason merge), lineage written, attempt done. The
- * caller takes the table fence (shared) first. ERR_CONFLICT: the attempt is over, its lease has run out, an input is no
- * longer active under its lock, or another leads. ERR_NOT_FOUND: the table was dropped. */
+ * caller takes the table fence (shared) first. ERR_CONFLICT: the attempt is over, an input is no longer active under its
+ * lock, or another leads. ERR_NOT_FOUND: the table was dropped. A lease that has run out is no obstacle as long as nobody
+ * has judged it: the inputs are this attempt's until it is abandoned, and the object was finished within the lease. */
 MUST_CHECK enum err_code catalog_merge_commit(struct catalog_transaction *transaction,
                                               const struct catalog_merge_swap *swap, struct error *err);
 
