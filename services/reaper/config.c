@@ -1,0 +1,17 @@
+#include "services/reaper/config.h"
+
+#include "common/base/clock.h"
+
+const struct setting reaper_settings[] = {
+    CONFIG_CATALOG_SETTINGS(struct reaper_config, catalog),
+    CONFIG_BUS_SETTINGS(struct reaper_config, bus),
+    CONFIG_STORE_SETTINGS(struct reaper_config, store),
+    CONFIG_HTTP_SETTINGS(struct reaper_config, http),
+    {"GRANARY_REAPER_WORKERS", SETTING_INT, offsetof(struct reaper_config, workers), "2", 1, 64, NULL,
+     "events worked on at the same time, each with its own catalog connection"},
+    {"GRANARY_REAPER_PREFETCH", SETTING_INT, offsetof(struct reaper_config, prefetch), "16", 1, 1000, NULL,
+     "events taken from the queue ahead of the workers"},
+    {"GRANARY_REAPER_LEASE", SETTING_DURATION, offsetof(struct reaper_config, lease_us), "10m", CLOCK_SECOND_US,
+     CLOCK_DAY_US, NULL, "how long a claim lasts; a claim that nobody goes on with is taken over after it"},
+};
+const size_t reaper_setting_count = sizeof reaper_settings / sizeof reaper_settings[0];
