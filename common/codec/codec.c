@@ -52,18 +52,12 @@ enum err_code codec_compress(struct codec *codec, enum codec_kind kind, const vo
         return err_set(err, ERR_INVALID, "expected a block of at most %d bytes but found %zu", INT32_MAX, length);
     }
     switch (kind) {
-    case CODEC_NONE:
-        return buf_append(out, data, length, err);
-    case CODEC_SNAPPY:
-        return codec_snappy_compress(in, out, err);
-    case CODEC_GZIP:
-        return codec_gzip_compress(&codec->gzip_compress, in, out, err);
-    case CODEC_ZSTD:
-        return codec_zstd_compress(&codec->zstd_compress, codec->zstd_level, in, out, err);
-    case CODEC_LZ4_RAW:
-        return codec_lz4_compress(in, out, err);
-    case CODEC_KIND_COUNT:
-        break;
+    case CODEC_NONE: return buf_append(out, data, length, err);
+    case CODEC_SNAPPY: return codec_snappy_compress(in, out, err);
+    case CODEC_GZIP: return codec_gzip_compress(&codec->gzip_compress, in, out, err);
+    case CODEC_ZSTD: return codec_zstd_compress(&codec->zstd_compress, codec->zstd_level, in, out, err);
+    case CODEC_LZ4_RAW: return codec_lz4_compress(in, out, err);
+    case CODEC_KIND_COUNT: break;
     }
     return err_set(err, ERR_INVALID, "unknown codec %d", (int)kind);
 }
@@ -88,18 +82,12 @@ enum err_code codec_decompress(struct codec *codec, enum codec_kind kind, const 
                        length, out_length);
     }
     switch (kind) {
-    case CODEC_NONE:
-        return copy_block(in, out, out_length, err);
-    case CODEC_SNAPPY:
-        return codec_snappy_decompress(in, out, out_length, err);
-    case CODEC_GZIP:
-        return codec_gzip_decompress(&codec->gzip_decompress, in, out, out_length, err);
-    case CODEC_ZSTD:
-        return codec_zstd_decompress(&codec->zstd_decompress, in, out, out_length, err);
-    case CODEC_LZ4_RAW:
-        return codec_lz4_decompress(in, out, out_length, err);
-    case CODEC_KIND_COUNT:
-        break;
+    case CODEC_NONE: return copy_block(in, out, out_length, err);
+    case CODEC_SNAPPY: return codec_snappy_decompress(in, out, out_length, err);
+    case CODEC_GZIP: return codec_gzip_decompress(&codec->gzip_decompress, in, out, out_length, err);
+    case CODEC_ZSTD: return codec_zstd_decompress(&codec->zstd_decompress, in, out, out_length, err);
+    case CODEC_LZ4_RAW: return codec_lz4_decompress(in, out, out_length, err);
+    case CODEC_KIND_COUNT: break;
     }
     return err_set(err, ERR_INVALID, "unknown codec %d", (int)kind);
 }

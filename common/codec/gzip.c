@@ -19,7 +19,8 @@ enum err_code codec_gzip_compress(void **context, struct codec_block in, struct 
 {
     if (*context == NULL) {
         AUTO(free_auto) z_stream *stream = calloc(1, sizeof *stream);
-        if (stream == NULL || deflateInit2(stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+        if (stream == NULL ||
+            deflateInit2(stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
             return err_no_memory(err, sizeof *stream);
         }
         *context = TAKE(stream);

@@ -10,7 +10,8 @@ enum err_code codec_lz4_compress(struct codec_block in, struct buf *out, struct 
                        LZ4_MAX_INPUT_SIZE, in.length);
     }
     TRY(buf_reserve(out, (size_t)bound, err));
-    int written = LZ4_compress_default((const char *)in.data, (char *)out->data + out->length_bytes, (int)in.length, bound);
+    int written =
+        LZ4_compress_default((const char *)in.data, (char *)out->data + out->length_bytes, (int)in.length, bound);
     if (written <= 0) {
         return err_set(err, ERR_NO_MEMORY, "could not compress %zu bytes with lz4", in.length);
     }

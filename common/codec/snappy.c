@@ -6,7 +6,8 @@ enum err_code codec_snappy_compress(struct codec_block in, struct buf *out, stru
 {
     size_t length = snappy_max_compressed_length(in.length);
     TRY(buf_reserve(out, length, err));
-    if (snappy_compress((const char *)in.data, in.length, (char *)out->data + out->length_bytes, &length) != SNAPPY_OK) {
+    if (snappy_compress((const char *)in.data, in.length, (char *)out->data + out->length_bytes, &length) !=
+        SNAPPY_OK) {
         return err_set(err, ERR_NO_MEMORY, "could not compress %zu bytes with snappy", in.length);
     }
     out->length_bytes += length;

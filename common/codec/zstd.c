@@ -11,8 +11,8 @@ enum err_code codec_zstd_compress(void **context, int level, struct codec_block 
         return err_no_memory(err, 0);
     }
     TRY(buf_reserve(out, ZSTD_compressBound(in.length), err));
-    size_t written = ZSTD_compressCCtx(*context, out->data + out->length_bytes,
-                                       out->capacity_bytes - out->length_bytes, in.data, in.length, level);
+    size_t written = ZSTD_compressCCtx(*context, out->data + out->length_bytes, out->capacity_bytes - out->length_bytes,
+                                       in.data, in.length, level);
     if (ZSTD_isError(written)) {
         return err_set(err, ERR_NO_MEMORY, "could not compress %zu bytes with zstd: %s", in.length,
                        ZSTD_getErrorName(written));

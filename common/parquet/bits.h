@@ -17,25 +17,25 @@ static inline int bits_width(uint64_t value)
 }
 
 /* Room for (count * width + 7) / 8 bytes, and 8 more. Returns the bytes that count. */
-#define DEFINE_BITS_PACK_(name, type)                                                                     \
-    static inline size_t name(const type *values, size_t count, int width, uint8_t *out)                  \
-    {                                                                                                     \
-        uint64_t word = 0;                                                                                \
-        int used = 0;                                                                                     \
-        uint8_t *at = out;                                                                                \
-        for (size_t i = 0; width > 0 && i < count; i++) {                                                 \
-            uint64_t value = values[i];                                                                   \
-            word |= value << used;                                                                        \
-            used += width;                                                                                \
-            if (used >= 64) {                                                                             \
-                memcpy(at, &word, 8);                                                                     \
-                at += 8;                                                                                  \
-                used -= 64;                                                                               \
-                word = used == 0 ? 0 : value >> (width - used);                                           \
-            }                                                                                             \
-        }                                                                                                 \
-        memcpy(at, &word, 8);                                                                             \
-        return (size_t)(at - out) + ((size_t)used + 7) / 8;                                               \
+#define DEFINE_BITS_PACK_(name, type)                                                    \
+    static inline size_t name(const type *values, size_t count, int width, uint8_t *out) \
+    {                                                                                    \
+        uint64_t word = 0;                                                               \
+        int used = 0;                                                                    \
+        uint8_t *at = out;                                                               \
+        for (size_t i = 0; width > 0 && i < count; i++) {                                \
+            uint64_t value = values[i];                                                  \
+            word |= value << used;                                                       \
+            used += width;                                                               \
+            if (used >= 64) {                                                            \
+                memcpy(at, &word, 8);                                                    \
+                at += 8;                                                                 \
+                used -= 64;                                                              \
+                word = used == 0 ? 0 : value >> (width - used);                          \
+            }                                                                            \
+        }                                                                                \
+        memcpy(at, &word, 8);                                                            \
+        return (size_t)(at - out) + ((size_t)used + 7) / 8;                              \
     }
 DEFINE_BITS_PACK_(bits_pack_u32, uint32_t)
 DEFINE_BITS_PACK_(bits_pack_u64, uint64_t)

@@ -192,8 +192,8 @@ static enum err_code page_entry_new(struct chunk_encoder *encoder, const struct 
     return OK;
 }
 
-static enum err_code put_data_page(struct chunk_encoder *encoder, const struct job *job, uint32_t first,
-                                   uint32_t rows, size_t dense_first, uint32_t dense_count, struct error *err)
+static enum err_code put_data_page(struct chunk_encoder *encoder, const struct job *job, uint32_t first, uint32_t rows,
+                                   size_t dense_first, uint32_t dense_count, struct error *err)
 {
     struct page_entry *page = NULL;
     struct page_header header = {.type = PAGE_DATA, .encoding = job->encoding, .value_count = (int32_t)rows};

@@ -11,10 +11,10 @@ struct chunk_options {
     double bloom_fpp;
 };
 
-struct chunk { /* what the last parquet_chunk_encode made; valid until the next */
-    struct buf bytes;          /* the pages as they stand in the file */
-    struct buf bloom;          /* header and filter; empty when the column has none */
-    struct meta_chunk meta;    /* without bloom and index places, and without statistics */
+struct chunk {              /* what the last parquet_chunk_encode made; valid until the next */
+    struct buf bytes;       /* the pages as they stand in the file */
+    struct buf bloom;       /* header and filter; empty when the column has none */
+    struct meta_chunk meta; /* without bloom and index places, and without statistics */
     struct column_stats stats;
     struct page_entry *pages;
     size_t page_count;

@@ -34,22 +34,22 @@ struct part {
 /* --- fixed width ------------------------------------------------------------------------------------------------- */
 
 /* Dense values are put at the front of their slots and then moved apart from the end, so that none is overwritten. */
-#define DEFINE_FILL_(name, type)                                                                               \
-    static void fill_##name(const struct part *part, type *out)                                                \
-    {                                                                                                          \
-        const type *values = (const void *)part->from->fixed.data;                                             \
-        if (part->codes == NULL) {                                                                             \
-            memcpy(out, values + part->dense_at, part->dense_count * sizeof *out);                             \
-        } else {                                                                                               \
-            const uint32_t *codes = part->codes + part->dense_at;                                              \
-            for (size_t i = 0; i < part->dense_count; i++) {                                                   \
-                out[i] = values[codes[i]];                                                                     \
-            }                                                                                                  \
-        }                                                                                                      \
-        size_t next = part->dense_count;                                                                       \
-        for (size_t i = part->rows; part->levels != NULL && i > 0; i--) {                                      \
-            out[i - 1] = part->levels[i - 1] != 0 ? out[--next] : (type){0};                                   \
-        }                                                                                                      \
+#define DEFINE_FILL_(name, type)                                                   \
+    static void fill_##name(const struct part *part, type *out)                    \
+    {                                                                              \
+        const type *values = (const void *)part->from->fixed.data;                 \
+        if (part->codes == NULL) {                                                 \
+            memcpy(out, values + part->dense_at, part->dense_count * sizeof *out); \
+        } else {                                                                   \
+            const uint32_t *codes = part->codes + part->dense_at;                  \
+            for (size_t i = 0; i < part->dense_count; i++) {                       \
+                out[i] = values[codes[i]];                                         \
+            }                                                                      \
+        }                                                                          \
+        size_t next = part->dense_count;                                           \
+        for (size_t i = part->rows; part->levels != NULL && i > 0; i--) {          \
+            out[i - 1] = part->levels[i - 1] != 0 ? out[--next] : (type){0};       \
+        }                                                                          \
     }
 DEFINE_FILL_(u8, uint8_t)
 DEFINE_FILL_(u32, uint32_t)

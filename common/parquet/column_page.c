@@ -39,8 +39,7 @@ static enum err_code cut_levels(struct page *page, struct error *err)
     return OK;
 }
 
-static enum err_code load_levels(struct column_reader *reader, struct page *page, size_t *out_dense,
-                                 struct error *err)
+static enum err_code load_levels(struct column_reader *reader, struct page *page, size_t *out_dense, struct error *err)
 {
     size_t rows = (size_t)page->header.value_count;
     reader->has_nulls = false;

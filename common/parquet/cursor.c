@@ -38,7 +38,8 @@ static enum err_code choose_columns(struct parquet_cursor *cursor, const struct 
     for (size_t i = 0; i < count; i++) {
         uint32_t index = options->columns != NULL ? options->columns[i] : (uint32_t)i;
         if (index >= file->column_count) {
-            return err_set(err, ERR_INVALID, "expected columns below %zu but found %" PRIu32, file->column_count, index);
+            return err_set(err, ERR_INVALID, "expected columns below %zu but found %" PRIu32, file->column_count,
+                           index);
         }
         cursor->indexes[i] = index;
         cursor->schema_columns[i] = file->columns[index];
@@ -151,7 +152,8 @@ enum err_code parquet_cursor_next(struct parquet_cursor *cursor, const struct ba
             TRY(start_group(cursor, index, err));
         }
     }
-    uint32_t rows = cursor->group_rows_left < cursor->batch_rows ? (uint32_t)cursor->group_rows_left : cursor->batch_rows;
+    uint32_t rows =
+        cursor->group_rows_left < cursor->batch_rows ? (uint32_t)cursor->group_rows_left : cursor->batch_rows;
     batch_clear(cursor->batch);
     TRY(batch_reserve(cursor->batch, rows, err));
     TRY(read_columns(cursor, rows, err));

@@ -3,15 +3,15 @@
 #include <string.h>
 
 /* Writes every slot and moves on only past the ones that are not null: no branch to mispredict. */
-#define DEFINE_COMPACT_(name, type)                                                                            \
-    static size_t name(const uint8_t *valid, const type *values, uint32_t rows, type *out)                     \
-    {                                                                                                          \
-        size_t count = 0;                                                                                      \
-        for (uint32_t i = 0; i < rows; i++) {                                                                  \
-            out[count] = values[i];                                                                            \
-            count += valid[i >> 3] >> (i & 7) & 1;                                                             \
-        }                                                                                                      \
-        return count;                                                                                          \
+#define DEFINE_COMPACT_(name, type)                                                        \
+    static size_t name(const uint8_t *valid, const type *values, uint32_t rows, type *out) \
+    {                                                                                      \
+        size_t count = 0;                                                                  \
+        for (uint32_t i = 0; i < rows; i++) {                                              \
+            out[count] = values[i];                                                        \
+            count += valid[i >> 3] >> (i & 7) & 1;                                         \
+        }                                                                                  \
+        return count;                                                                      \
     }
 DEFINE_COMPACT_(compact_u8, uint8_t)
 DEFINE_COMPACT_(compact_u32, uint32_t)

@@ -8,7 +8,8 @@
 
 enum {
     SMALLEST_ENTRY_BYTES = 4,
-    TRIAL_VALUES = 8192 /* when more than three quarters of so many are distinct, a dictionary is not worth the search */
+    TRIAL_VALUES =
+        8192 /* when more than three quarters of so many are distinct, a dictionary is not worth the search */
 };
 
 enum err_code parquet_dictionary_new(size_t limit_bytes, struct dictionary **out, struct error *err)
@@ -60,32 +61,32 @@ static inline bool goes_on(const struct dictionary *dictionary, size_t done)
            (done > TRIAL_VALUES || dictionary->count <= TRIAL_VALUES / 4 * 3);
 }
 
-#define DEFINE_BUILD_(name, type, hash)                                                                        \
-    static bool build_##name(struct dictionary *dictionary, const struct dense *dense, uint32_t *codes)        \
-    {                                                                                                          \
-        const type *values = (const void *)dense->values;                                                      \
-        for (size_t i = 0; i < dense->count; i++) {                                                            \
-            if (i > 0 && values[i] == values[i - 1]) {                                                         \
-                codes[i] = codes[i - 1];                                                                       \
-                continue;                                                                                      \
-            }                                                                                                  \
-            size_t slot = hash(values[i]) & dictionary->slot_mask;                                             \
-            uint32_t entry;                                                                                    \
-            while ((entry = dictionary->slots[slot]) != 0 &&                                                   \
-                   values[dictionary->first_values[entry - 1]] != values[i]) {                                 \
-                slot = (slot + 1) & dictionary->slot_mask;                                                     \
-            }                                                                                                  \
-            if (entry == 0) {                                                                                  \
-                dictionary->plain_bytes += sizeof(type);                                                       \
-                dictionary->first_values[dictionary->count] = (uint32_t)i;                                     \
-                entry = dictionary->slots[slot] = ++dictionary->count;                                         \
-                if (!goes_on(dictionary, i)) {                                                                 \
-                    return false;                                                                              \
-                }                                                                                              \
-            }                                                                                                  \
-            codes[i] = entry - 1;                                                                              \
-        }                                                                                                      \
-        return true;                                                                                           \
+#define DEFINE_BUILD_(name, type, hash)                                                                 \
+    static bool build_##name(struct dictionary *dictionary, const struct dense *dense, uint32_t *codes) \
+    {                                                                                                   \
+        const type *values = (const void *)dense->values;                                               \
+        for (size_t i = 0; i < dense->count; i++) {                                                     \
+            if (i > 0 && values[i] == values[i - 1]) {                                                  \
+                codes[i] = codes[i - 1];                                                                \
+                continue;                                                                               \
+            }                                                                                           \
+            size_t slot = hash(values[i]) & dictionary->slot_mask;                                      \
+            uint32_t entry;                                                                             \
+            while ((entry = dictionary->slots[slot]) != 0 &&                                            \
+                   values[dictionary->first_values[entry - 1]] != values[i]) {                          \
+                slot = (slot + 1) & dictionary->slot_mask;                                              \
+            }                                                                                           \
+            if (entry == 0) {                                                                           \
+                dictionary->plain_bytes += sizeof(type);                                                \
+                dictionary->first_values[dictionary->count] = (uint32_t)i;                              \
+                entry = dictionary->slots[slot] = ++dictionary->count;                                  \
+                if (!goes_on(dictionary, i)) {                                                          \
+                    return false;                                                                       \
+                }                                                                                       \
+            }                                                                                           \
+            codes[i] = entry - 1;                                                                       \
+        }                                                                                               \
+        return true;                                                                                    \
     }
 DEFINE_BUILD_(u32, uint32_t, hash_u32)
 DEFINE_BUILD_(u64, uint64_t, hash_u64)
@@ -147,8 +148,8 @@ enum err_code parquet_dictionary_build(struct dictionary *dictionary, const stru
     return OK;
 }
 
-enum err_code parquet_dictionary_encode(const struct dictionary *dictionary, const struct dense *dense,
-                                        struct buf *out, struct error *err)
+enum err_code parquet_dictionary_encode(const struct dictionary *dictionary, const struct dense *dense, struct buf *out,
+                                        struct error *err)
 {
     TRY(buf_reserve(out, dictionary->plain_bytes, err));
     for (uint32_t i = 0; i < dictionary->count; i++) {

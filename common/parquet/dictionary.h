@@ -8,11 +8,11 @@ struct dictionary {
     size_t limit_bytes;
     size_t most_entries;
     size_t slot_mask;
-    uint32_t *slots;         /* owned; entry + 1, or 0 */
-    uint32_t *first_values;  /* owned; per entry the value that brought it */
-    struct buf codes;        /* uint32_t per value */
-    uint32_t count;          /* entries */
-    size_t plain_bytes;      /* of the entries */
+    uint32_t *slots;        /* owned; entry + 1, or 0 */
+    uint32_t *first_values; /* owned; per entry the value that brought it */
+    struct buf codes;       /* uint32_t per value */
+    uint32_t count;         /* entries */
+    size_t plain_bytes;     /* of the entries */
 };
 
 MUST_CHECK enum err_code parquet_dictionary_new(size_t limit_bytes, struct dictionary **out, struct error *err);

@@ -45,30 +45,30 @@ static size_t put_block(uint8_t *at, int64_t smallest, const uint64_t deltas[BLO
     return (size_t)(at - begin);
 }
 
-#define DEFINE_DELTA_ENCODE_(name, type, unsigned_type)                                                            \
-    enum err_code name(const type *values, size_t count, struct buf *out, struct error *err)                       \
-    {                                                                                                              \
-        size_t blocks = count / BLOCK + 1;                                                                         \
-        TRY(buf_reserve(out, HEADER_MAX_BYTES + blocks * BLOCK_MAX_BYTES, err));                                   \
-        uint8_t *at = out->data + out->length_bytes;                                                               \
-        at += put_header(at, count, count > 0 ? values[0] : 0);                                                    \
-        for (size_t done = 1; done < count; done += BLOCK) {                                                       \
-            uint64_t deltas[BLOCK];                                                                                \
-            type differences[BLOCK];                                                                               \
-            size_t length = count - done < BLOCK ? count - done : BLOCK;                                           \
-            type smallest = (type)((unsigned_type)values[done] - (unsigned_type)values[done - 1]);                 \
-            for (size_t i = 0; i < length; i++) {                                                                  \
-                differences[i] = (type)((unsigned_type)values[done + i] - (unsigned_type)values[done + i - 1]);    \
-                smallest = differences[i] < smallest ? differences[i] : smallest;                                  \
-            }                                                                                                      \
-            for (size_t i = 0; i < length; i++) {                                                                  \
-                deltas[i] = (unsigned_type)differences[i] - (unsigned_type)smallest;                               \
-            }                                                                                                      \
-            memset(deltas + length, 0, (BLOCK - length) * sizeof *deltas);                                         \
-            at += put_block(at, smallest, deltas, length);                                                         \
-        }                                                                                                          \
-        out->length_bytes = (size_t)(at - out->data);                                                              \
-        return OK;                                                                                                 \
+#define DEFINE_DELTA_ENCODE_(name, type, unsigned_type)                                                         \
+    enum err_code name(const type *values, size_t count, struct buf *out, struct error *err)                    \
+    {                                                                                                           \
+        size_t blocks = count / BLOCK + 1;                                                                      \
+        TRY(buf_reserve(out, HEADER_MAX_BYTES + blocks * BLOCK_MAX_BYTES, err));                                \
+        uint8_t *at = out->data + out->length_bytes;                                                            \
+        at += put_header(at, count, count > 0 ? values[0] : 0);                                                 \
+        for (size_t done = 1; done < count; done += BLOCK) {                                                    \
+            uint64_t deltas[BLOCK];                                                                             \
+            type differences[BLOCK];                                                                            \
+            size_t length = count - done < BLOCK ? count - done : BLOCK;                                        \
+            type smallest = (type)((unsigned_type)values[done] - (unsigned_type)values[done - 1]);              \
+            for (size_t i = 0; i < length; i++) {                                                               \
+                differences[i] = (type)((unsigned_type)values[done + i] - (unsigned_type)values[done + i - 1]); \
+                smallest = differences[i] < smallest ? differences[i] : smallest;                               \
+            }                                                                                                   \
+            for (size_t i = 0; i < length; i++) {                                                               \
+                deltas[i] = (unsigned_type)differences[i] - (unsigned_type)smallest;                            \
+            }                                                                                                   \
+            memset(deltas + length, 0, (BLOCK - length) * sizeof *deltas);                                      \
+            at += put_block(at, smallest, deltas, length);                                                      \
+        }                                                                                                       \
+        out->length_bytes = (size_t)(at - out->data);                                                           \
+        return OK;                                                                                              \
     }
 DEFINE_DELTA_ENCODE_(parquet_delta_encode_i32, int32_t, uint32_t)
 DEFINE_DELTA_ENCODE_(parquet_delta_encode_i64, int64_t, uint64_t)
@@ -130,39 +130,39 @@ static enum err_code get_block_head(struct encoded *in, size_t miniblocks, int64
     return OK;
 }
 
-#define DEFINE_DELTA_DECODE_(name, type, unsigned_type)                                                             \
-    static void name##_miniblock(struct encoded packed, int width, unsigned_type smallest, unsigned_type *last,     \
-                                 type *out, size_t count)                                                           \
-    {                                                                                                               \
-        size_t bytes = (size_t)(packed.end - packed.at);                                                            \
-        unsigned_type value = *last;                                                                                \
-        for (size_t i = 0; i < count; i++) {                                                                        \
-            value += smallest + (unsigned_type)bits_get(packed.at, bytes, i, width);                                \
-            out[i] = (type)value;                                                                                   \
-        }                                                                                                           \
-        *last = value;                                                                                              \
-    }                                                                                                               \
-    enum err_code name(struct encoded *in, type *out, size_t count, struct error *err)                              \
-    {                                                                                                               \
-        struct header header;                                                                                       \
-        TRY(get_header(in, count, &header, err));                                                                   \
-        unsigned_type last = (unsigned_type)header.first;                                                           \
-        if (count > 0) {                                                                                            \
-            out[0] = (type)last;                                                                                    \
-        }                                                                                                           \
-        for (size_t done = 1; done < count;) {                                                                      \
-            int64_t smallest;                                                                                       \
-            const uint8_t *widths;                                                                                  \
-            TRY(get_block_head(in, header.miniblocks, &smallest, &widths, err));                                    \
-            for (size_t m = 0; m < header.miniblocks && done < count; m++) {                                        \
-                size_t length = count - done < header.per_miniblock ? count - done : header.per_miniblock;          \
-                struct encoded packed;                                                                              \
-                TRY(get_miniblock(in, widths[m], length, header.per_miniblock, &packed, err));                      \
-                name##_miniblock(packed, widths[m], (unsigned_type)smallest, &last, out + done, length);            \
-                done += length;                                                                                     \
-            }                                                                                                       \
-        }                                                                                                           \
-        return OK;                                                                                                  \
+#define DEFINE_DELTA_DECODE_(name, type, unsigned_type)                                                         \
+    static void name##_miniblock(struct encoded packed, int width, unsigned_type smallest, unsigned_type *last, \
+                                 type *out, size_t count)                                                       \
+    {                                                                                                           \
+        size_t bytes = (size_t)(packed.end - packed.at);                                                        \
+        unsigned_type value = *last;                                                                            \
+        for (size_t i = 0; i < count; i++) {                                                                    \
+            value += smallest + (unsigned_type)bits_get(packed.at, bytes, i, width);                            \
+            out[i] = (type)value;                                                                               \
+        }                                                                                                       \
+        *last = value;                                                                                          \
+    }                                                                                                           \
+    enum err_code name(struct encoded *in, type *out, size_t count, struct error *err)                          \
+    {                                                                                                           \
+        struct header header;                                                                                   \
+        TRY(get_header(in, count, &header, err));                                                               \
+        unsigned_type last = (unsigned_type)header.first;                                                       \
+        if (count > 0) {                                                                                        \
+            out[0] = (type)last;                                                                                \
+        }                                                                                                       \
+        for (size_t done = 1; done < count;) {                                                                  \
+            int64_t smallest;                                                                                   \
+            const uint8_t *widths;                                                                              \
+            TRY(get_block_head(in, header.miniblocks, &smallest, &widths, err));                                \
+            for (size_t m = 0; m < header.miniblocks && done < count; m++) {                                    \
+                size_t length = count - done < header.per_miniblock ? count - done : header.per_miniblock;      \
+                struct encoded packed;                                                                          \
+                TRY(get_miniblock(in, widths[m], length, header.per_miniblock, &packed, err));                  \
+                name##_miniblock(packed, widths[m], (unsigned_type)smallest, &last, out + done, length);        \
+                done += length;                                                                                 \
+            }                                                                                                   \
+        }                                                                                                       \
+        return OK;                                                                                              \
     }
 DEFINE_DELTA_DECODE_(parquet_delta_decode_i32, int32_t, uint32_t)
 DEFINE_DELTA_DECODE_(parquet_delta_decode_i64, int64_t, uint64_t)

@@ -30,8 +30,8 @@ enum err_code parquet_plain_decode_texts(struct encoded in, struct spans *out, s
             memcpy(&length, at, sizeof length);
         }
         if ((uint64_t)(in.end - at) < sizeof length + (uint64_t)length) {
-            return err_set(err, ERR_CORRUPT, "expected text %zu of %zu to have %u bytes but %td are left", i + 1,
-                           count, length, in.end - at);
+            return err_set(err, ERR_CORRUPT, "expected text %zu of %zu to have %u bytes but %td are left", i + 1, count,
+                           length, in.end - at);
         }
         out->starts[i] = (uint32_t)(at + sizeof length - in.at);
         out->lengths[i] = length;

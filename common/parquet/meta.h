@@ -76,14 +76,14 @@ enum parquet_encoding {
 const char *parquet_encoding_name(int32_t encoding); /* "unknown" when it is none of these */
 
 enum parquet_codec { /* CompressionCodec; see parquet_codec_kind */
-    PARQUET_CODEC_UNCOMPRESSED = 0,
-    PARQUET_CODEC_SNAPPY = 1,
-    PARQUET_CODEC_GZIP = 2,
-    PARQUET_CODEC_LZO = 3,
-    PARQUET_CODEC_BROTLI = 4,
-    PARQUET_CODEC_LZ4 = 5,
-    PARQUET_CODEC_ZSTD = 6,
-    PARQUET_CODEC_LZ4_RAW = 7
+                     PARQUET_CODEC_UNCOMPRESSED = 0,
+                     PARQUET_CODEC_SNAPPY = 1,
+                     PARQUET_CODEC_GZIP = 2,
+                     PARQUET_CODEC_LZO = 3,
+                     PARQUET_CODEC_BROTLI = 4,
+                     PARQUET_CODEC_LZ4 = 5,
+                     PARQUET_CODEC_ZSTD = 6,
+                     PARQUET_CODEC_LZ4_RAW = 7
 };
 
 enum parquet_page_type { PAGE_DATA = 0, PAGE_INDEX = 1, PAGE_DICTIONARY = 2, PAGE_DATA_V2 = 3 };

@@ -8,16 +8,16 @@
 #include "common/parquet/sink.h"
 
 enum {
-    PAGE_MAX_VALUES = 1 << 24,    /* no writer makes larger pages; a header that claims more wants our memory */
+    PAGE_MAX_VALUES = 1 << 24, /* no writer makes larger pages; a header that claims more wants our memory */
     PAGE_MAX_BYTES = 1 << 30,
-    PAGE_SLACK_BYTES = 16         /* readable behind a page: short texts are copied 16 bytes at a time */
+    PAGE_SLACK_BYTES = 16 /* readable behind a page: short texts are copied 16 bytes at a time */
 };
 
 struct page_reader {
     const struct parquet_source *source; /* borrowed */
     struct codec *codec;                 /* borrowed */
     enum codec_kind kind;
-    uint64_t at, end; /* of the chunk in the file */
+    uint64_t at, end;   /* of the chunk in the file */
     struct buf raw;     /* as in the file */
     struct buf payload; /* decompressed */
 };

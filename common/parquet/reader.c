@@ -16,7 +16,8 @@ static enum err_code load_footer(struct parquet_reader *reader, uint64_t *out_fo
     uint8_t tail[TAIL_BYTES];
     uint32_t length;
     if (source->size_bytes < SMALLEST_FILE_BYTES) {
-        return err_set(err, ERR_CORRUPT, "expected a Parquet file but found only %" PRIu64 " bytes", source->size_bytes);
+        return err_set(err, ERR_CORRUPT, "expected a Parquet file but found only %" PRIu64 " bytes",
+                       source->size_bytes);
     }
     TRY(source->read(source->context, source->size_bytes - TAIL_BYTES, TAIL_BYTES, tail, err));
     memcpy(&length, tail, sizeof length);
@@ -136,7 +137,8 @@ static enum err_code fill_schema(struct parquet_reader *reader, struct error *er
 
 void parquet_reader_chunk_range(const struct meta_chunk *chunk, uint64_t *out_begin, uint64_t *out_end)
 {
-    bool dictionary_first = chunk->dictionary_page_offset > 0 && chunk->dictionary_page_offset < chunk->data_page_offset;
+    bool dictionary_first =
+        chunk->dictionary_page_offset > 0 && chunk->dictionary_page_offset < chunk->data_page_offset;
     *out_begin = (uint64_t)(dictionary_first ? chunk->dictionary_page_offset : chunk->data_page_offset);
     *out_end = *out_begin + (uint64_t)chunk->compressed_bytes;
 }
@@ -152,7 +154,8 @@ static enum err_code check_chunk(const struct parquet_reader *reader, const stru
                        chunk->encrypted ? "it is encrypted" : "it is in another file");
     }
     if (chunk->physical != (int32_t)reader->layouts[column].physical || chunk->value_count != group->row_count) {
-        return err_set(err, ERR_CORRUPT, "expected %" PRId64 " values of the schema's type in column \"%s\" but found %" PRId64,
+        return err_set(err, ERR_CORRUPT,
+                       "expected %" PRId64 " values of the schema's type in column \"%s\" but found %" PRId64,
                        group->row_count, name, chunk->value_count);
     }
     if (group->row_count == 0) {
@@ -163,8 +166,8 @@ static enum err_code check_chunk(const struct parquet_reader *reader, const stru
     }
     parquet_reader_chunk_range(chunk, &begin, &end);
     if (begin > footer_at || end > footer_at || end < begin) {
-        return err_set(err, ERR_CORRUPT, "expected column \"%s\" within %" PRIu64 " bytes but it ends at %" PRIu64, name,
-                       footer_at, end);
+        return err_set(err, ERR_CORRUPT, "expected column \"%s\" within %" PRIu64 " bytes but it ends at %" PRIu64,
+                       name, footer_at, end);
     }
     return OK;
 }

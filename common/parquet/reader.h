@@ -29,14 +29,14 @@ void parquet_reader_stats(const struct parquet_reader *reader, size_t row_group,
  * dictionary per column. Several cursors of one reader may exist; one thread at a time. */
 struct parquet_cursor;
 struct parquet_cursor_options {
-    const uint32_t *columns;    /* indexes into the file's schema; NULL for all */
+    const uint32_t *columns; /* indexes into the file's schema; NULL for all */
     size_t column_count;
-    const uint8_t *row_groups;  /* one byte per row group: 1 reads it; NULL for all */
-    uint32_t batch_rows;        /* 0 means 8192 */
+    const uint8_t *row_groups; /* one byte per row group: 1 reads it; NULL for all */
+    uint32_t batch_rows;       /* 0 means 8192 */
 };
 MUST_CHECK enum err_code parquet_cursor_open(struct parquet_reader *reader,
-                                             const struct parquet_cursor_options *options,
-                                             struct parquet_cursor **out, struct error *err);
+                                             const struct parquet_cursor_options *options, struct parquet_cursor **out,
+                                             struct error *err);
 void parquet_cursor_free(struct parquet_cursor *cursor);
 DEFINE_AUTO(struct parquet_cursor, parquet_cursor_free)
 /* Schema of the batches: the chosen columns in the order asked. Borrowed from the cursor. */

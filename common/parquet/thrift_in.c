@@ -144,24 +144,14 @@ static void skip_value(struct thrift_in *in, struct thrift_field field, bool ele
     case THRIFT_FALSE:
         skip_bytes(in, element); /* as a field its value is in its type */
         return;
-    case THRIFT_I8:
-        skip_bytes(in, 1);
-        return;
+    case THRIFT_I8: skip_bytes(in, 1); return;
     case THRIFT_I16:
     case THRIFT_I32:
-    case THRIFT_I64:
-        (void)get_varint(in);
-        return;
-    case THRIFT_DOUBLE:
-        skip_bytes(in, 8);
-        return;
-    case THRIFT_BINARY:
-        skip_bytes(in, get_varint(in));
-        return;
+    case THRIFT_I64: (void)get_varint(in); return;
+    case THRIFT_DOUBLE: skip_bytes(in, 8); return;
+    case THRIFT_BINARY: skip_bytes(in, get_varint(in)); return;
     case THRIFT_LIST:
-    case THRIFT_SET:
-        skip_list(in, (struct thrift_field){field.id, THRIFT_LIST});
-        return;
+    case THRIFT_SET: skip_list(in, (struct thrift_field){field.id, THRIFT_LIST}); return;
     case THRIFT_MAP:
         in->depth++;
         if (in->depth >= THRIFT_MAX_DEPTH) {
@@ -171,11 +161,8 @@ static void skip_value(struct thrift_in *in, struct thrift_field field, bool ele
         }
         in->depth--;
         return;
-    case THRIFT_STRUCT:
-        skip_struct(in);
-        return;
-    case THRIFT_STOP:
-        break;
+    case THRIFT_STRUCT: skip_struct(in); return;
+    case THRIFT_STOP: break;
     }
     parquet_thrift_fail(in, "unknown type");
 }

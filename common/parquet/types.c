@@ -175,8 +175,7 @@ static enum err_code take_logical(const struct reading *r)
         if (physical != PHYSICAL_INT64 || r->element->unit == TIME_UNIT_NANOS) {
             return refuse(r, "a timestamp that is not an int64 of micro- or milliseconds");
         }
-        return take_as(r, COLUMN_TIMESTAMP,
-                       r->element->unit == TIME_UNIT_MILLIS ? CONVERSION_MILLIS : CONVERSION_NONE);
+        return take_as(r, COLUMN_TIMESTAMP, r->element->unit == TIME_UNIT_MILLIS ? CONVERSION_MILLIS : CONVERSION_NONE);
     case LOGICAL_TIME: return refuse(r, "times of day");
     case LOGICAL_FLOAT16: return refuse(r, "floats of 16 bits");
     case LOGICAL_UNKNOWN: return refuse(r, "a column without a type");
@@ -184,9 +183,8 @@ static enum err_code take_logical(const struct reading *r)
     }
 }
 
-enum err_code parquet_type_from_element(const struct meta_element *element, const char *name,
-                                        struct schema_column *out, struct column_layout *out_layout,
-                                        struct error *err)
+enum err_code parquet_type_from_element(const struct meta_element *element, const char *name, struct schema_column *out,
+                                        struct column_layout *out_layout, struct error *err)
 {
     struct meta_element complete = *element;
     struct column_layout layout = {.physical = (enum parquet_physical)element->physical,
@@ -214,10 +212,14 @@ enum err_code parquet_type_from_element(const struct meta_element *element, cons
 enum err_code parquet_codec_kind(int32_t codec, enum codec_kind *out, struct error *err)
 {
     static const int8_t kinds[] = {
-        [PARQUET_CODEC_UNCOMPRESSED] = CODEC_NONE, [PARQUET_CODEC_SNAPPY] = CODEC_SNAPPY,
-        [PARQUET_CODEC_GZIP] = CODEC_GZIP,         [PARQUET_CODEC_LZO] = -1,
-        [PARQUET_CODEC_BROTLI] = -1,               [PARQUET_CODEC_LZ4] = -1,
-        [PARQUET_CODEC_ZSTD] = CODEC_ZSTD,         [PARQUET_CODEC_LZ4_RAW] = CODEC_LZ4_RAW,
+        [PARQUET_CODEC_UNCOMPRESSED] = CODEC_NONE,
+        [PARQUET_CODEC_SNAPPY] = CODEC_SNAPPY,
+        [PARQUET_CODEC_GZIP] = CODEC_GZIP,
+        [PARQUET_CODEC_LZO] = -1,
+        [PARQUET_CODEC_BROTLI] = -1,
+        [PARQUET_CODEC_LZ4] = -1,
+        [PARQUET_CODEC_ZSTD] = CODEC_ZSTD,
+        [PARQUET_CODEC_LZ4_RAW] = CODEC_LZ4_RAW,
     };
     if (codec < 0 || (size_t)codec >= sizeof kinds || kinds[codec] < 0) {
         static const char *const names[] = {[PARQUET_CODEC_LZO] = "lzo",

@@ -168,8 +168,7 @@ static enum err_code convert_decimal(const uint8_t *bytes, size_t length, int64_
     return OK;
 }
 
-static enum err_code convert(struct values *values, const struct column_layout *layout, size_t count,
-                             struct error *err)
+static enum err_code convert(struct values *values, const struct column_layout *layout, size_t count, struct error *err)
 {
     TRY(buf_reserve(&values->fixed, count * sizeof(int64_t) + 1, err));
     int64_t *out = (int64_t *)(void *)values->fixed.data;
@@ -190,7 +189,8 @@ static enum err_code convert(struct values *values, const struct column_layout *
     case CONVERSION_INT96: return convert_int96(from, out, count, err);
     case CONVERSION_BYTES_TO_DECIMAL:
         for (size_t i = 0; i < count; i++) {
-            const uint8_t *bytes = width > 0 ? (const uint8_t *)from + i * width : values->spans.data + values->spans.starts[i];
+            const uint8_t *bytes =
+                width > 0 ? (const uint8_t *)from + i * width : values->spans.data + values->spans.starts[i];
             TRY(convert_decimal(bytes, width > 0 ? width : values->spans.lengths[i], &out[i], err));
         }
         return OK;

@@ -22,8 +22,8 @@ void parquet_values_done(struct values *values);
 /* Decodes `count` non-null values in any encoding but a dictionary's. Texts point into `in`. ERR_INVALID names an
  * encoding that does not belong to the type. */
 MUST_CHECK enum err_code parquet_values_decode(struct values *values, const struct column_layout *layout,
-                                               enum column_type type, int32_t encoding, struct encoded in,
-                                               size_t count, struct error *err);
+                                               enum column_type type, int32_t encoding, struct encoded in, size_t count,
+                                               struct error *err);
 /* Makes the texts independent of the page, with 16 bytes of slack behind them. */
 MUST_CHECK enum err_code parquet_values_detach(struct values *values, struct error *err);
 

@@ -6,32 +6,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/parquet/chunk.h"
-
-static const char magic[] = {'P', 'A', 'R', '1'};
+#include "common/parquet/writer_internal.h"
 
 enum {
     DEFAULT_ROW_GROUP_ROWS = 131072,
     DEFAULT_ROW_GROUP_BYTES = 32 << 20,
     DEFAULT_PAGE_BYTES = 128 << 10,
-    DEFAULT_DICTIONARY_BYTES = 256 << 10,
-    FORMAT_VERSION = 2 /* the encodings are of format 2; the pages are of version 1 */
-};
-
-struct parquet_writer {
-    const struct schema *schema;
-    struct parquet_writer_options options; /* defaults filled in */
-    struct parquet_sink sink;
-    struct batch *pending; /* rows of the row group in progress */
-    struct batch *last;    /* the row appended last, to check the order over calls */
-    struct chunk_encoder *encoder;
-    struct arena *arena; /* chunks and bounds of finished row groups */
-    struct meta_row_group *row_groups;
-    size_t row_group_count, row_group_capacity;
-    struct buf column_indexes, offset_indexes; /* places in the chunks are within these until the end */
-    struct buf blooms;                         /* of the row group in progress */
-    struct column_stats *stats;                /* of the file */
-    uint64_t row_count, memory_bytes, file_bytes;
+    DEFAULT_DICTIONARY_BYTES = 256 << 10
 };
 
 static void fill_defaults(struct parquet_writer_options *options)
@@ -44,10 +25,12 @@ static void fill_defaults(struct parquet_writer_options *options)
     options->bloom_fpp = options->bloom_fpp > 0 && options->bloom_fpp < 1 ? options->bloom_fpp : 0.01;
 }
 
-static enum err_code put(struct parquet_writer *writer, const void *data, size_t length, struct error *err)
+enum err_code parquet_writer_put(struct parquet_writer *writer, const void *data, size_t length, struct error *err)
 {
-    TRY(writer->sink.write(writer->sink.context, data, length, err));
-    writer->file_bytes += length;
+    if (length > 0) {
+        TRY(writer->sink.write(writer->sink.context, data, length, err));
+        writer->file_bytes += length;
+    }
     return OK;
 }
 
@@ -87,7 +70,7 @@ enum err_code parquet_writer_new(const struct schema *schema, const struct parqu
                        writer->options.row_group_rows);
     }
     TRY(make_parts(writer, err));
-    TRY(put(writer, magic, sizeof magic, err));
+    TRY(parquet_writer_put(writer, PARQUET_MAGIC, PARQUET_MAGIC_BYTES, err));
     *out = TAKE(writer);
     return OK;
 }
@@ -107,95 +90,6 @@ void parquet_writer_free(struct parquet_writer *writer)
     free(writer->row_groups);
     free(writer->stats);
     free(writer);
-}
-
-/* --- row groups ------------------------------------------------------------------------------------------------ */
-
-static enum err_code row_group_new(struct parquet_writer *writer, struct meta_row_group **out, struct error *err)
-{
-    if (writer->row_group_count == writer->row_group_capacity) {
-        size_t capacity = writer->row_group_capacity > 0 ? 2 * writer->row_group_capacity : 8;
-        struct meta_row_group *groups = realloc(writer->row_groups, capacity * sizeof *groups);
-        if (groups == NULL) {
-            return err_no_memory(err, capacity * sizeof *groups);
-        }
-        writer->row_groups = groups;
-        writer->row_group_capacity = capacity;
-    }
-    struct meta_row_group group = {.row_count = writer->pending->row_count,
-                                   .file_offset = (int64_t)writer->file_bytes,
-                                   .chunk_count = writer->schema->column_count};
-    group.chunks = arena_zalloc(writer->arena, group.chunk_count, sizeof *group.chunks);
-    if (group.chunks == NULL) {
-        return err_no_memory(err, group.chunk_count * sizeof *group.chunks);
-    }
-    writer->row_groups[writer->row_group_count] = group;
-    *out = &writer->row_groups[writer->row_group_count++];
-    return OK;
-}
-
-static enum err_code keep_index(struct parquet_writer *writer, const struct chunk *chunk, struct meta_chunk *meta,
-                                struct error *err)
-{
-    struct buf *columns = &writer->column_indexes, *offsets = &writer->offset_indexes;
-    meta->column_index_offset = (int64_t)columns->length_bytes;
-    if (parquet_column_index_possible(chunk->pages, chunk->page_count)) {
-        TRY(parquet_column_index_encode(chunk->pages, chunk->page_count, writer->arena, columns, err));
-    }
-    meta->column_index_bytes = (int32_t)((int64_t)columns->length_bytes - meta->column_index_offset);
-    meta->offset_index_offset = (int64_t)offsets->length_bytes;
-    TRY(parquet_offset_index_encode(chunk->pages, chunk->page_count, offsets, err));
-    meta->offset_index_bytes = (int32_t)((int64_t)offsets->length_bytes - meta->offset_index_offset);
-    return OK;
-}
-
-static enum err_code put_chunk(struct parquet_writer *writer, size_t column, struct meta_row_group *group,
-                               struct error *err)
-{
-    const struct chunk *chunk = NULL;
-    struct meta_chunk *meta = &group->chunks[column];
-    TRY(parquet_chunk_encode(writer->encoder, &writer->schema->columns[column], &writer->pending->columns[column],
-                             writer->pending->row_count, (int64_t)writer->file_bytes, &chunk, err));
-    *meta = chunk->meta;
-    TRY(put(writer, chunk->bytes.data, chunk->bytes.length_bytes, err));
-    TRY(parquet_stats_encode(&chunk->stats, writer->arena, &meta->statistics, err));
-    TRY(keep_index(writer, chunk, meta, err));
-    meta->bloom_offset = (int64_t)writer->blooms.length_bytes;
-    meta->bloom_bytes = (int32_t)chunk->bloom.length_bytes;
-    TRY(buf_append(&writer->blooms, chunk->bloom.data, chunk->bloom.length_bytes, err));
-    column_stats_merge(&writer->stats[column], &chunk->stats);
-    group->total_bytes += meta->uncompressed_bytes;
-    group->compressed_bytes += meta->compressed_bytes;
-    return OK;
-}
-
-/* The filters follow the pages of their row group. */
-static enum err_code put_blooms(struct parquet_writer *writer, struct meta_row_group *group, struct error *err)
-{
-    for (size_t i = 0; i < group->chunk_count; i++) {
-        struct meta_chunk *meta = &group->chunks[i];
-        meta->bloom_offset = meta->bloom_bytes > 0 ? (int64_t)writer->file_bytes + meta->bloom_offset : 0;
-    }
-    TRY(put(writer, writer->blooms.data, writer->blooms.length_bytes, err));
-    buf_clear(&writer->blooms);
-    return OK;
-}
-
-static enum err_code flush(struct parquet_writer *writer, struct error *err)
-{
-    struct meta_row_group *group = NULL;
-    if (writer->pending->row_count == 0) {
-        return OK;
-    }
-    TRY(row_group_new(writer, &group, err));
-    for (size_t i = 0; i < writer->schema->column_count; i++) {
-        TRY(put_chunk(writer, i, group, err));
-    }
-    TRY(put_blooms(writer, group, err));
-    writer->row_count += writer->pending->row_count;
-    writer->memory_bytes += batch_memory_bytes(writer->pending);
-    batch_clear(writer->pending);
-    return OK;
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
@@ -222,7 +116,8 @@ static enum err_code check_order(const struct parquet_writer *writer, const stru
         }
     }
     if (bad != UINT32_MAX) {
-        return err_set(err, ERR_INVALID, "expected rows sorted by \"%s\" but row %" PRIu64 " sorts before the one ahead",
+        return err_set(err, ERR_INVALID,
+                       "expected rows sorted by \"%s\" but row %" PRIu64 " sorts before the one ahead",
                        writer->schema->columns[key->column].name,
                        writer->row_count + writer->pending->row_count + (bad - first) + 1);
     }
@@ -287,87 +182,17 @@ enum err_code parquet_writer_append(struct parquet_writer *writer, const struct 
     while (count > 0) {
         uint32_t fit = rows_that_fit(writer, batch, first, count);
         if (fit == 0) {
-            TRY(flush(writer, err));
+            TRY(parquet_writer_flush(writer, err));
             continue;
         }
         TRY(batch_append_range(writer->pending, batch, first, fit, err));
         first += fit;
         count -= fit;
         if (writer->pending->row_count == writer->options.row_group_rows) {
-            TRY(flush(writer, err));
+            TRY(parquet_writer_flush(writer, err));
         }
     }
     return OK;
-}
-
-/* --- footer ------------------------------------------------------------------------------------------------------ */
-
-static enum err_code put_indexes(struct parquet_writer *writer, struct error *err)
-{
-    int64_t columns_at = (int64_t)writer->file_bytes;
-    int64_t offsets_at = columns_at + (int64_t)writer->column_indexes.length_bytes;
-    for (size_t g = 0; g < writer->row_group_count; g++) {
-        for (size_t i = 0; i < writer->row_groups[g].chunk_count; i++) {
-            struct meta_chunk *meta = &writer->row_groups[g].chunks[i];
-            meta->column_index_offset = meta->column_index_bytes > 0 ? meta->column_index_offset + columns_at : 0;
-            meta->offset_index_offset += offsets_at;
-        }
-    }
-    TRY(put(writer, writer->column_indexes.data, writer->column_indexes.length_bytes, err));
-    return put(writer, writer->offset_indexes.data, writer->offset_indexes.length_bytes, err);
-}
-
-static struct parquet_bytes bytes_of(const char *text)
-{
-    return (struct parquet_bytes){(const uint8_t *)text, (uint32_t)strlen(text)};
-}
-
-static enum err_code fill_meta(const struct parquet_writer *writer, struct meta_file *out, struct error *err)
-{
-    const struct schema *schema = writer->schema;
-    struct meta_file meta = {.version = FORMAT_VERSION,
-                             .row_count = (int64_t)writer->row_count,
-                             .element_count = schema->column_count + 1,
-                             .row_group_count = writer->row_group_count,
-                             .row_groups = writer->row_groups,
-                             .key_value_count = writer->options.key_value_count,
-                             .sorting_count = schema->sort_key_count,
-                             .created_by = bytes_of("granary version " GRANARY_VERSION)};
-    meta.elements = arena_zalloc(writer->arena, meta.element_count, sizeof *meta.elements);
-    meta.key_values = arena_zalloc(writer->arena, meta.key_value_count + 1, sizeof *meta.key_values);
-    if (meta.elements == NULL || meta.key_values == NULL) {
-        return err_no_memory(err, meta.element_count * sizeof *meta.elements);
-    }
-    meta.elements[0] = (struct meta_element){.name = bytes_of("schema"),
-                                             .physical = -1,
-                                             .child_count = (int32_t)schema->column_count,
-                                             .converted = CONVERTED_NONE,
-                                             .field_id = -1};
-    for (size_t i = 0; i < schema->column_count; i++) {
-        parquet_type_to_element(&schema->columns[i], &meta.elements[i + 1]);
-    }
-    for (size_t i = 0; i < meta.key_value_count; i++) {
-        meta.key_values[i].key = bytes_of(writer->options.key_values[i].key);
-        meta.key_values[i].value = bytes_of(writer->options.key_values[i].value);
-    }
-    for (size_t i = 0; i < meta.sorting_count; i++) {
-        meta.sorting[i].column = (int32_t)schema->sort_keys[i].column;
-        meta.sorting[i].descending = schema->sort_keys[i].descending;
-    }
-    *out = meta;
-    return OK;
-}
-
-static enum err_code put_footer(struct parquet_writer *writer, struct error *err)
-{
-    AUTO(buf_done) struct buf footer = {0};
-    struct meta_file meta;
-    TRY(fill_meta(writer, &meta, err));
-    TRY(parquet_meta_encode(&meta, &footer, err));
-    uint32_t length = (uint32_t)footer.length_bytes;
-    TRY(buf_append(&footer, &length, sizeof length, err));
-    TRY(buf_append(&footer, magic, sizeof magic, err));
-    return put(writer, footer.data, footer.length_bytes, err);
 }
 
 static int64_t timestamp_bound(const uint8_t *bytes)
@@ -382,9 +207,8 @@ enum err_code parquet_writer_finish(struct parquet_writer *writer, struct parque
     if (writer->row_count + writer->pending->row_count == 0) {
         return err_set(err, ERR_INVALID, "expected at least one row in a partition file but found none");
     }
-    TRY(flush(writer, err));
-    TRY(put_indexes(writer, err));
-    TRY(put_footer(writer, err));
+    TRY(parquet_writer_flush(writer, err));
+    TRY(parquet_writer_put_end(writer, err));
     const struct column_stats *timestamp = &writer->stats[writer->schema->timestamp_column];
     *out = (struct parquet_summary){.row_count = writer->row_count,
                                     .file_bytes = writer->file_bytes,

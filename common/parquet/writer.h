@@ -28,8 +28,8 @@ struct parquet_writer_options { /* zero means the default */
 struct parquet_summary {
     uint64_t row_count;
     uint64_t file_bytes;
-    uint64_t memory_bytes;        /* of the values, uncompressed */
-    int64_t min_timestamp_us;     /* over the table's timestamp column */
+    uint64_t memory_bytes;    /* of the values, uncompressed */
+    int64_t min_timestamp_us; /* over the table's timestamp column */
     int64_t max_timestamp_us;
     size_t column_count;
     struct column_stats *columns; /* owned; one per schema column */

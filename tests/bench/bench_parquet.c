@@ -22,11 +22,8 @@ static const struct schema_column columns[COLUMNS] = {
     {.id = 7, .name = "bytes", .type = COLUMN_INT64, .nullable = true},
     {.id = 8, .name = "message", .type = COLUMN_STRING, .nullable = true},
 };
-static const struct schema schema = {.version = 1,
-                                     .column_count = COLUMNS,
-                                     .columns = columns,
-                                     .timestamp_column = 0,
-                                     .sort_key_count = 1};
+static const struct schema schema = {
+    .version = 1, .column_count = COLUMNS, .columns = columns, .timestamp_column = 0, .sort_key_count = 1};
 
 static uint64_t state = 88172645463325252U;
 
@@ -118,7 +115,8 @@ static double bench_write(int fd, uint64_t rows, struct parquet_summary *out)
     struct parquet_sink sink = {&fd, file_write};
     int64_t time_us = INT64_C(1700000000000000), spent_us = 0;
     for (size_t i = 0; i < VOCABULARY; i++) {
-        snprintf(words[i], sizeof words[i], "%.*s", (int)(2 + next_random() % 6), "abcdefghijklmnopqrstuvwxyz" + next_random() % 19);
+        snprintf(words[i], sizeof words[i], "%.*s", (int)(2 + next_random() % 6),
+                 "abcdefghijklmnopqrstuvwxyz" + next_random() % 19);
     }
     check(parquet_writer_new(&schema, NULL, &sink, &writer, &err), &err);
     for (uint64_t done = 0; done < rows; done += BATCH_ROWS) {

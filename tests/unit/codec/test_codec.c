@@ -35,7 +35,8 @@ static void every_codec_gives_back_what_it_was_given(void **state)
             assert_int_equal(buf_append_text(&packed, "before", NULL), OK);
             assert_int_equal(codec_compress(codec, kind, sample, lengths[i], &packed, NULL), OK);
             assert_memory_equal(packed.data, "before", 6);
-            assert_int_equal(codec_decompress(codec, kind, packed.data + 6, packed.length_bytes - 6, back, lengths[i], NULL), OK);
+            assert_int_equal(
+                codec_decompress(codec, kind, packed.data + 6, packed.length_bytes - 6, back, lengths[i], NULL), OK);
             assert_memory_equal(back, sample, lengths[i]);
         }
     }
@@ -68,7 +69,8 @@ static void a_wrong_length_or_a_cut_block_is_corrupt(void **state)
         static const size_t wrong[] = {0, 4095, 4097};
         for (size_t i = 0; i < 3; i++) {
             struct error err = {0};
-            assert_int_equal(codec_decompress(codec, kind, packed.data, packed.length_bytes, back, wrong[i], &err), ERR_CORRUPT);
+            assert_int_equal(codec_decompress(codec, kind, packed.data, packed.length_bytes, back, wrong[i], &err),
+                             ERR_CORRUPT);
             assert_int_equal(err.code, ERR_CORRUPT);
             assert_true(strlen(err.text) > 10);
         }
@@ -126,7 +128,8 @@ static void streams_take_any_pieces_and_several_members(void **state)
             AUTO(codec_stream_free_auto) struct codec_stream *stream = NULL;
             AUTO(buf_done) struct buf back = {0};
             assert_int_equal(codec_stream_new(stream_kinds[k], &stream, NULL), OK);
-            assert_int_equal(feed_all(stream, packed.data, packed.length_bytes, pieces[i % 4], rooms[i / 4], &back, NULL), OK);
+            assert_int_equal(
+                feed_all(stream, packed.data, packed.length_bytes, pieces[i % 4], rooms[i / 4], &back, NULL), OK);
             assert_int_equal(codec_stream_finish(stream, NULL), OK);
             assert_int_equal(back.length_bytes, 30000);
             assert_memory_equal(back.data, sample, 30000);

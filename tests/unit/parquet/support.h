@@ -116,23 +116,34 @@ static void set_random_row(struct batch *batch, uint64_t *state, const struct sh
     uint64_t word = random_next(state) % (shape->distinct > 0 ? shape->distinct : UINT64_MAX);
     memcpy(uuid.bytes + 4, &word, sizeof word);
     batch_set_i64(batch, 0, time_us);
-    if (!random_null(state, shape)) batch_set_bool(batch, 1, random_next(state) & 1);
-    if (!random_null(state, shape)) batch_set_i32(batch, 2, (int32_t)random_number(state, shape));
-    if (!random_null(state, shape)) batch_set_i64(batch, 3, random_number(state, shape));
-    if (!random_null(state, shape)) batch_set_float(batch, 4, (float)random_number(state, shape) / 8);
-    if (!random_null(state, shape)) batch_set_double(batch, 5, (double)random_number(state, shape) / 1000);
+    if (!random_null(state, shape))
+        batch_set_bool(batch, 1, random_next(state) & 1);
+    if (!random_null(state, shape))
+        batch_set_i32(batch, 2, (int32_t)random_number(state, shape));
+    if (!random_null(state, shape))
+        batch_set_i64(batch, 3, random_number(state, shape));
+    if (!random_null(state, shape))
+        batch_set_float(batch, 4, (float)random_number(state, shape) / 8);
+    if (!random_null(state, shape))
+        batch_set_double(batch, 5, (double)random_number(state, shape) / 1000);
     for (uint32_t column = 6; column <= 7; column++) {
         random_text(state, shape, text, &length);
-        if (!random_null(state, shape)) assert_int_equal(batch_set_variable(batch, column, text, length, NULL), OK);
+        if (!random_null(state, shape))
+            assert_int_equal(batch_set_variable(batch, column, text, length, NULL), OK);
     }
-    if (!random_null(state, shape)) batch_set_i32(batch, 8, (int32_t)(random_number(state, shape) % 100000));
-    if (!random_null(state, shape)) batch_set_i64(batch, 9, random_number(state, shape) % INT64_C(1000000000000000000));
-    if (!random_null(state, shape)) batch_set_uuid(batch, 10, &uuid);
+    if (!random_null(state, shape))
+        batch_set_i32(batch, 8, (int32_t)(random_number(state, shape) % 100000));
+    if (!random_null(state, shape))
+        batch_set_i64(batch, 9, random_number(state, shape) % INT64_C(1000000000000000000));
+    if (!random_null(state, shape))
+        batch_set_uuid(batch, 10, &uuid);
     length = (size_t)snprintf(text, sizeof text, "{\"n\": %lld}", (long long)random_number(state, shape));
-    if (!random_null(state, shape)) assert_int_equal(batch_set_variable(batch, 11, text, length, NULL), OK);
+    if (!random_null(state, shape))
+        assert_int_equal(batch_set_variable(batch, 11, text, length, NULL), OK);
     length = (size_t)snprintf(text, sizeof text, "low%llu", (unsigned long long)(random_next(state) % 9));
     assert_int_equal(batch_set_variable(batch, 12, text, length, NULL), OK);
-    if (!random_null(state, shape)) batch_set_i64(batch, 13, random_number(state, shape) % INT64_C(1000000000000000));
+    if (!random_null(state, shape))
+        batch_set_i64(batch, 13, random_number(state, shape) % INT64_C(1000000000000000));
 }
 
 __attribute__((unused)) static struct batch *random_batch(const struct shape *shape, uint64_t seed)
@@ -186,7 +197,8 @@ __attribute__((unused)) static void assert_file_holds(struct memory_file *file, 
     struct parquet_source source = memory_source(file);
     struct parquet_cursor_options options = {.batch_rows = batch_rows};
     struct error err = {0};
-    if (parquet_reader_open(&source, &reader, &err) != OK || parquet_cursor_open(reader, &options, &cursor, &err) != OK) {
+    if (parquet_reader_open(&source, &reader, &err) != OK ||
+        parquet_cursor_open(reader, &options, &cursor, &err) != OK) {
         fail_msg("%s", err.text);
     }
     uint32_t done = 0;

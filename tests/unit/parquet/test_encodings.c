@@ -129,15 +129,18 @@ static void deltas_of_int32_never_take_more_than_32_bits(void **state)
 static void texts_come_back_in_every_encoding(void **state)
 {
     (void)state;
-    static const char data[] = "Hello" "World" "" "Foobar" "ABCDEF";
+    static const char data[] = "Hello"
+                               "World"
+                               ""
+                               "Foobar"
+                               "ABCDEF";
     static const uint32_t offsets[] = {0, 5, 10, 10, 16, 22};
     uint32_t starts[8], lengths[8];
     for (int kind = 0; kind < 2; kind++) {
         AUTO(buf_done) struct buf packed = {0};
         struct spans spans = {.starts = starts, .lengths = lengths};
-        enum err_code code = kind == 0
-                                 ? parquet_plain_encode_texts((const uint8_t *)data, offsets, 5, &packed, NULL)
-                                 : parquet_delta_length_encode((const uint8_t *)data, offsets, 5, &packed, NULL);
+        enum err_code code = kind == 0 ? parquet_plain_encode_texts((const uint8_t *)data, offsets, 5, &packed, NULL)
+                                       : parquet_delta_length_encode((const uint8_t *)data, offsets, 5, &packed, NULL);
         assert_int_equal(code, OK);
         code = kind == 0 ? parquet_plain_decode_texts(whole(&packed), &spans, 5, NULL)
                          : parquet_delta_length_decode(whole(&packed), &spans, 5, NULL);

@@ -1,11 +1,11 @@
 #include "tests/unit/parquet/support.h"
 
 static const struct shape shapes[] = {
-    {1, 0, 0, 10},          /* one row */
-    {1, 100, 0, 10},        /* only nulls */
-    {1000, 100, 0, 10},     {7, 50, 3, 5},     {3000, 0, 0, 40}, {3000, 10, 0, 40}, {5000, 50, 5, 20}, {5000, 95, 300, 20},
-    {20000, 1, 100000, 60}, {40000, 3, 1, 8},  {9000, 0, 0, 0}, /* only empty texts */
-    {60, 20, 0, 60000},     /* texts longer than a page */
+    {1, 0, 0, 10},   /* one row */
+    {1, 100, 0, 10}, /* only nulls */
+    {1000, 100, 0, 10},  {7, 50, 3, 5},          {3000, 0, 0, 40}, {3000, 10, 0, 40}, {5000, 50, 5, 20},
+    {5000, 95, 300, 20}, {20000, 1, 100000, 60}, {40000, 3, 1, 8}, {9000, 0, 0, 0}, /* only empty texts */
+    {60, 20, 0, 60000},                                                             /* texts longer than a page */
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -98,9 +98,8 @@ static void the_footer_gives_back_schema_statistics_and_key_values(void **state)
     AUTO(memory_file_done) struct memory_file file = {0};
     AUTO(parquet_summary_done) struct parquet_summary summary = {0};
     AUTO(parquet_reader_free_auto) struct parquet_reader *reader = NULL;
-    static const struct parquet_key_value pairs[] = {{"granary.table_id", "0190d1f0-0000-7000-8000-000000000001"},
-                                                     {"granary.schema_version", "7"},
-                                                     {"note", ""}};
+    static const struct parquet_key_value pairs[] = {
+        {"granary.table_id", "0190d1f0-0000-7000-8000-000000000001"}, {"granary.schema_version", "7"}, {"note", ""}};
     struct parquet_writer_options options = {.key_values = pairs, .key_value_count = 3};
     assert_int_equal(write_batch(batch, &options, &file, &summary, NULL), OK);
     struct parquet_source source = memory_source(&file);
