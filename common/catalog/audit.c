@@ -11,5 +11,6 @@ enum err_code catalog_audit_record(struct catalog_transaction *transaction, cons
     return catalog_execute_expect(transaction, SQL_RECORD,
                                   CATALOG_VALUES(catalog_text(audit->actor), catalog_text(audit->action),
                                                  catalog_uuid(audit->table_id), catalog_uuid(audit->partition_id),
-                                                 catalog_json(audit->details_json)), 1, err);
+                                                 catalog_json(audit->details_json)),
+                                  1, err);
 }

@@ -15,10 +15,10 @@ enum {
     ANSWER_GRACE_S = 10,        /* beyond statement_timeout: a server that does not even say that is gone */
 };
 /* A peer that vanished is noticed after 10 + 3 * 5 s when idle, after 20 s while something is unacknowledged. */
-#define KEEPALIVES_IDLE_S "10"
+#define KEEPALIVES_IDLE_S     "10"
 #define KEEPALIVES_INTERVAL_S "5"
-#define KEEPALIVES_COUNT "3"
-#define UNACKNOWLEDGED_MS "20000"
+#define KEEPALIVES_COUNT      "3"
+#define UNACKNOWLEDGED_MS     "20000"
 
 static int64_t or_seconds(int64_t time_us, int64_t seconds)
 {
@@ -115,12 +115,13 @@ static enum err_code connect_now(struct catalog *catalog, struct error *err)
     char timeout_s[24];
     (void)snprintf(timeout_s, sizeof timeout_s, "%" PRId64, (catalog->connect_timeout_us + 999999) / CLOCK_SECOND_US);
     /* later ones win over what the connection string in dbname says; an empty one counts as not given */
-    const char *const keywords[] = {"dbname", "password", "application_name", "connect_timeout", "options",
-                                    "client_encoding", "keepalives", "keepalives_idle", "keepalives_interval",
+    const char *const keywords[] = {"dbname",           "password",         "application_name",
+                                    "connect_timeout",  "options",          "client_encoding",
+                                    "keepalives",       "keepalives_idle",  "keepalives_interval",
                                     "keepalives_count", "tcp_user_timeout", NULL};
-    const char *const values[] = {catalog->url, catalog->password, catalog->application_name, timeout_s,
-                                  catalog->session_options, "UTF8", "1", KEEPALIVES_IDLE_S, KEEPALIVES_INTERVAL_S,
-                                  KEEPALIVES_COUNT, UNACKNOWLEDGED_MS, NULL};
+    const char *const values[] = {
+        catalog->url, catalog->password, catalog->application_name, timeout_s,        catalog->session_options, "UTF8",
+        "1",          KEEPALIVES_IDLE_S, KEEPALIVES_INTERVAL_S,     KEEPALIVES_COUNT, UNACKNOWLEDGED_MS,        NULL};
 
     catalog->connection = PQconnectdbParams(keywords, values, 1);
     if (catalog->connection == NULL) {

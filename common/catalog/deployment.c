@@ -64,8 +64,8 @@ static enum err_code record(struct catalog_transaction *transaction, const char 
         transaction, &(struct catalog_audit){.actor = actor, .action = action, .details_json = details}, err);
 }
 
-static enum err_code follow_all(struct catalog_transaction *transaction, const struct table_record *before, size_t count,
-                                struct arena *arena, struct error *err)
+static enum err_code follow_all(struct catalog_transaction *transaction, const struct table_record *before,
+                                size_t count, struct arena *arena, struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
         struct table_record after;
@@ -111,8 +111,8 @@ static enum err_code describe_reason(const char *reason, char **out, struct erro
     return json_dump_text(object, JSON_STYLE_COMPACT, out, err);
 }
 
-enum err_code catalog_deployment_pause(struct catalog *catalog, const char *reason, const char *actor, bool *out_changed,
-                                       struct error *err)
+enum err_code catalog_deployment_pause(struct catalog *catalog, const char *reason, const char *actor,
+                                       bool *out_changed, struct error *err)
 {
     AUTO(catalog_rollback_auto) struct catalog_transaction *transaction = NULL;
     AUTO(free_auto) char *details = NULL;
@@ -129,7 +129,8 @@ enum err_code catalog_deployment_pause(struct catalog *catalog, const char *reas
     return OK;
 }
 
-enum err_code catalog_deployment_resume(struct catalog *catalog, const char *actor, bool *out_changed, struct error *err)
+enum err_code catalog_deployment_resume(struct catalog *catalog, const char *actor, bool *out_changed,
+                                        struct error *err)
 {
     AUTO(catalog_rollback_auto) struct catalog_transaction *transaction = NULL;
     uint64_t rows = 0;

@@ -21,8 +21,7 @@ static const struct {
     {"23505", ERR_CONFLICT},    /* unique */
     {"42501", ERR_DENIED},      /* privilege */
     {"28", ERR_DENIED},         /* log-in */
-    {"XX001", ERR_CORRUPT},
-    {"XX002", ERR_CORRUPT},
+    {"XX001", ERR_CORRUPT},     {"XX002", ERR_CORRUPT},
 };
 
 static enum err_code code_of(const char *state)

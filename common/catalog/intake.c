@@ -81,5 +81,6 @@ enum err_code catalog_intake_insert(struct catalog_transaction *transaction, con
                        catalog_array(CATALOG_BOOL, &batches[0].keyed, STRIDE, count),
                        catalog_fixed_bytes_array(batches[0].body_sha256, sizeof batches[0].body_sha256, STRIDE, count),
                        catalog_array(CATALOG_INT64, &batches[0].row_count, STRIDE, count),
-                       catalog_array(CATALOG_INT64, &batches[0].reject_count, STRIDE, count)), NULL, err);
+                       catalog_array(CATALOG_INT64, &batches[0].reject_count, STRIDE, count)),
+        NULL, err);
 }

@@ -82,10 +82,10 @@ struct catalog_value catalog_bool(bool value);
 struct catalog_value catalog_i32(int32_t value);
 struct catalog_value catalog_i64(int64_t value);
 struct catalog_value catalog_f64(double value);
-struct catalog_value catalog_text(const char *text); /* NULL: SQL null */
-struct catalog_value catalog_json(const char *text); /* NULL: SQL null */
+struct catalog_value catalog_text(const char *text);                 /* NULL: SQL null */
+struct catalog_value catalog_json(const char *text);                 /* NULL: SQL null */
 struct catalog_value catalog_bytes(const void *data, size_t length); /* NULL: SQL null */
-struct catalog_value catalog_uuid(const struct uuid *uuid); /* NULL or nil: SQL null */
+struct catalog_value catalog_uuid(const struct uuid *uuid);          /* NULL or nil: SQL null */
 struct catalog_value catalog_timestamp(int64_t time_us);
 struct catalog_value catalog_bound(int64_t time_us); /* INT64_MIN, INT64_MAX: open */
 struct catalog_value catalog_interval(int64_t duration_us);
@@ -112,10 +112,12 @@ int32_t catalog_get_i32(const struct catalog_rows *rows, size_t row, int column)
 int64_t catalog_get_i64(const struct catalog_rows *rows, size_t row, int column);
 double catalog_get_f64(const struct catalog_rows *rows, size_t row, int column);
 struct uuid catalog_get_uuid(const struct catalog_rows *rows, size_t row, int column);
-int64_t catalog_get_timestamp(const struct catalog_rows *rows, size_t row, int column); /* infinities: INT64_MIN, _MAX */
+int64_t catalog_get_timestamp(const struct catalog_rows *rows, size_t row,
+                              int column); /* infinities: INT64_MIN, _MAX */
 int64_t catalog_get_timestamp_or(const struct catalog_rows *rows, size_t row, int column, int64_t null_us);
 struct catalog_bytes catalog_get_bytes(const struct catalog_rows *rows, size_t row, int column); /* borrowed */
-const char *catalog_get_text(const struct catalog_rows *rows, size_t row, int column); /* text, enum, json(b); borrowed */
+const char *catalog_get_text(const struct catalog_rows *rows, size_t row,
+                             int column); /* text, enum, json(b); borrowed */
 /* The same text in the arena; NULL where it is null. */
 MUST_CHECK enum err_code catalog_load_text(const struct catalog_rows *rows, size_t row, int column, struct arena *arena,
                                            const char **out, struct error *err);
@@ -147,8 +149,9 @@ MUST_CHECK enum err_code catalog_execute_expect(struct catalog_transaction *tran
 /* A large result, row by row in bounded memory. Nothing else runs on the catalog until it is closed; closing early
  * cancels. statement_timeout spans the whole stream: where the consumer is slow, page by key instead. */
 struct catalog_stream;
-MUST_CHECK enum err_code catalog_stream_open(struct catalog *catalog, const char *sql, const struct catalog_value *values,
-                                             size_t value_count, struct catalog_stream **out, struct error *err);
+MUST_CHECK enum err_code catalog_stream_open(struct catalog *catalog, const char *sql,
+                                             const struct catalog_value *values, size_t value_count,
+                                             struct catalog_stream **out, struct error *err);
 /* *out: the next row as row 0, borrowed until the next call; NULL at the end. */
 MUST_CHECK enum err_code catalog_stream_next(struct catalog_stream *stream, const struct catalog_rows **out,
                                              struct error *err);

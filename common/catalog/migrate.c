@@ -44,9 +44,11 @@ static enum err_code load_version(struct catalog *catalog, int32_t *out, struct 
 static enum err_code refuse_newer(int32_t version, struct error *err)
 {
     if (version > newest_known()) {
-        return err_set(err, ERR_INVALID,
-                       "expected a catalog of version %d or older but found version %d; hint: this binary is older than "
-                       "the catalog, use a newer one", newest_known(), version);
+        return err_set(
+            err, ERR_INVALID,
+            "expected a catalog of version %d or older but found version %d; hint: this binary is older than "
+            "the catalog, use a newer one",
+            newest_known(), version);
     }
     return OK;
 }
@@ -58,8 +60,10 @@ enum err_code catalog_check_version(struct catalog *catalog, struct error *err)
     TRY(load_version(catalog, &version, err));
     TRY(refuse_newer(version, err));
     if (version < newest_known()) {
-        return err_set(err, ERR_INVALID, "expected a catalog of version %d but found version %d; hint: run \"granary "
-                       "migrate\"", newest_known(), version);
+        return err_set(err, ERR_INVALID,
+                       "expected a catalog of version %d but found version %d; hint: run \"granary "
+                       "migrate\"",
+                       newest_known(), version);
     }
     return OK;
 }
@@ -124,9 +128,11 @@ static enum err_code check_unchanged(const struct catalog_rows *rows, const stru
 {
     struct catalog_bytes applied = catalog_get_bytes(rows, 0, 1);
     if (applied.length != DIGEST_SHA256_BYTES || memcmp(applied.data, sha256, DIGEST_SHA256_BYTES) != 0) {
-        return err_set(err, ERR_INVALID,
-                       "expected migration %d \"%s\" as it was applied but its text differs; hint: migrations never change: "
-                       "undo the change and put it into a new one", migration->version, migration->name);
+        return err_set(
+            err, ERR_INVALID,
+            "expected migration %d \"%s\" as it was applied but its text differs; hint: migrations never change: "
+            "undo the change and put it into a new one",
+            migration->version, migration->name);
     }
     return OK;
 }
@@ -152,7 +158,8 @@ static enum err_code apply(struct catalog *catalog, const struct catalog_migrati
     }
     TRY(catalog_execute_expect(transaction, SQL_RECORD,
                                CATALOG_VALUES(catalog_i32(migration->version), catalog_text(migration->name),
-                                              catalog_bytes(sha256, sizeof sha256)), 1, err));
+                                              catalog_bytes(sha256, sizeof sha256)),
+                               1, err));
     *out_applied = true;
     return catalog_commit(TAKE(transaction), err);
 }

@@ -121,7 +121,8 @@ static enum err_code put_i64(struct buf *out, int64_t value, struct error *err)
 static enum err_code put_timestamp(struct buf *out, int64_t time_us, struct error *err)
 {
     if (time_us < SESSION_FIRST_US || time_us == INT64_MAX) {
-        return err_set(err, ERR_INVALID, "expected a time that the catalog can hold (4713 BC or later) but found %lld us",
+        return err_set(err, ERR_INVALID,
+                       "expected a time that the catalog can hold (4713 BC or later) but found %lld us",
                        (long long)time_us);
     }
     return put_i64(out, time_us - SESSION_EPOCH_US, err);
@@ -143,9 +144,7 @@ static enum err_code put_scalar(struct buf *out, const struct catalog_value *val
     case CATALOG_BOOL: return buf_append_byte(out, value->as.boolean ? 1 : 0, err);
     case CATALOG_INT32: return put_i32(out, (int32_t)value->as.i64, err);
     case CATALOG_INT64: return put_i64(out, value->as.i64, err);
-    case CATALOG_DOUBLE:
-        memcpy(&bits, &value->as.f64, sizeof bits);
-        return put_i64(out, (int64_t)bits, err);
+    case CATALOG_DOUBLE: memcpy(&bits, &value->as.f64, sizeof bits); return put_i64(out, (int64_t)bits, err);
     case CATALOG_JSON:
         TRY(buf_append_byte(out, 1, err)); /* the version of jsonb's binary form */
         return buf_append(out, value->as.bytes.data, value->as.bytes.length, err);
@@ -154,9 +153,7 @@ static enum err_code put_scalar(struct buf *out, const struct catalog_value *val
     case CATALOG_UUID: return buf_append(out, value->as.uuid.bytes, sizeof value->as.uuid.bytes, err);
     case CATALOG_TIMESTAMP: return put_timestamp(out, value->as.i64, err);
     case CATALOG_BOUND: return put_bound(out, value->as.i64, err);
-    case CATALOG_INTERVAL:
-        TRY(put_i64(out, value->as.i64, err));
-        return put_i64(out, 0, err); /* days and months */
+    case CATALOG_INTERVAL: TRY(put_i64(out, value->as.i64, err)); return put_i64(out, 0, err); /* days and months */
     case CATALOG_TYPE_COUNT: break;
     }
     assert(!"a type of parameter");
@@ -182,8 +179,7 @@ static struct catalog_value element(const struct catalog_value *array, size_t i)
     case CATALOG_INT64:
     case CATALOG_TIMESTAMP:
     case CATALOG_BOUND:
-    case CATALOG_INTERVAL:
-        return (struct catalog_value){.type = array->type, .as.i64 = *(const int64_t *)at};
+    case CATALOG_INTERVAL: return (struct catalog_value){.type = array->type, .as.i64 = *(const int64_t *)at};
     case CATALOG_TYPE_COUNT: break;
     }
     assert(!"a type of element");

@@ -158,7 +158,8 @@ enum err_code catalog_partitions_live(struct catalog *catalog, const struct cata
                                      catalog_bound(page->max_timestamp_us),
                                      catalog_bound(after != NULL ? after->min_timestamp_us : INT64_MIN),
                                      catalog_uuid(after != NULL ? &after->partition_id : NULL),
-                                     catalog_i64((int64_t)page->limit)), &rows, err));
+                                     catalog_i64((int64_t)page->limit)),
+                      &rows, err));
     TRY(catalog_partitions_read_all(rows, arena, &live.partitions, &live.count, err));
     if (page->column_count > 0) {
         TRY(load_columns(catalog, page, arena, &live, err));
@@ -173,7 +174,7 @@ enum err_code catalog_partitions_count(struct catalog *catalog, const struct uui
     AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
 
     TRY(catalog_query_one(catalog, SQL_COUNT, CATALOG_VALUES(catalog_uuid(table_id)), "count", &rows, err));
-    *out = (struct catalog_live_count){
-        catalog_get_i64(rows, 0, 0), catalog_get_i64(rows, 0, 1), catalog_get_i64(rows, 0, 2)};
+    *out = (struct catalog_live_count){catalog_get_i64(rows, 0, 0), catalog_get_i64(rows, 0, 1),
+                                       catalog_get_i64(rows, 0, 2)};
     return OK;
 }

@@ -5,10 +5,10 @@
 #include "common/catalog/internal.h"
 
 /* The columns that catalog_partition_read expects, first in the select list, of `granary.partitions p`. */
-#define PARTITION_COLUMNS                                                                                         \
-    "p.partition_id, p.table_id, p.schema_version, p.min_timestamp, p.max_timestamp, p.storage_id, p.path,"      \
-    " p.row_count, p.data_bytes, p.memory_bytes, p.sha256, p.etag, p.active, p.lock_id, p.lock_kind, p.origin,"  \
-    " p.attempt_id, p.merge_level, p.created_at, p.modified_at, p.deactivated_at, p.deactivation_reason,"        \
+#define PARTITION_COLUMNS                                                                                       \
+    "p.partition_id, p.table_id, p.schema_version, p.min_timestamp, p.max_timestamp, p.storage_id, p.path,"     \
+    " p.row_count, p.data_bytes, p.memory_bytes, p.sha256, p.etag, p.active, p.lock_id, p.lock_kind, p.origin," \
+    " p.attempt_id, p.merge_level, p.created_at, p.modified_at, p.deactivated_at, p.deactivation_reason,"       \
     " p.deactivated_by, p.version"
 enum { PARTITION_COLUMN_COUNT = 24 }; /* the index of the first column behind them */
 

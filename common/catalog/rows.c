@@ -119,8 +119,7 @@ int64_t catalog_get_timestamp(const struct catalog_rows *rows, size_t row, int c
 struct catalog_bytes catalog_get_bytes(const struct catalog_rows *rows, size_t row, int column)
 {
     const char *bytes = value_of(rows, row, column, OID_BYTEA, -1);
-    return (struct catalog_bytes){
-        bytes, bytes != NULL ? (size_t)PQgetlength(rows->result, (int)row, column) : 0};
+    return (struct catalog_bytes){bytes, bytes != NULL ? (size_t)PQgetlength(rows->result, (int)row, column) : 0};
 }
 
 /* Text in its binary form is the text itself, for enums too; libpq puts a NUL behind every value. */

@@ -14,8 +14,11 @@ enum err_code catalog_settings_overlay(struct table_settings *settings, const ch
 
     enum err_code code = json_parse(json, strlen(json), NULL, &object, err);
     if (code != OK) {
-        return code == ERR_NO_MEMORY ? code : err_set(err, ERR_CORRUPT, "expected settings as JSON in the catalog but "
-                                                      "found \"%.64s\"", json);
+        return code == ERR_NO_MEMORY ? code
+                                     : err_set(err, ERR_CORRUPT,
+                                               "expected settings as JSON in the catalog but "
+                                               "found \"%.64s\"",
+                                               json);
     }
     while (json_next(object, &iterator, &name, &value)) {
         const char *text = json_as_text(value, NULL);

@@ -4,9 +4,9 @@
 
 #include "common/catalog/tables_private.h"
 
-#define SELECT_TABLES                                                                                             \
-    "select t.table_id, t.project, t.name, t.kind = 'rejects', t.parent_id, t.schema_version, t.settings,"        \
-    " d.settings, t.retention_previous_us, t.retention_effective_at, t.created_at, t.dropped_at, t.version,"      \
+#define SELECT_TABLES                                                                                        \
+    "select t.table_id, t.project, t.name, t.kind = 'rejects', t.parent_id, t.schema_version, t.settings,"   \
+    " d.settings, t.retention_previous_us, t.retention_effective_at, t.created_at, t.dropped_at, t.version," \
     " clock_timestamp() from granary.tables t cross join granary.deployment d"
 
 enum {
@@ -30,10 +30,10 @@ enum {
 static const char SQL_FIND[] = SELECT_TABLES " where t.project = $1 and t.name = $2 and t.dropped_at is null";
 static const char SQL_LOAD[] = SELECT_TABLES " where t.table_id = $1";
 static const char SQL_LOAD_REJECTS[] = SELECT_TABLES " where t.parent_id = $1";
-static const char SQL_LIST[] = SELECT_TABLES
-    " where ($1::text is null or t.project = $1) and ($2 or t.dropped_at is null)"
-    " and ($5::uuid is null or (t.project, t.name, t.table_id) > ($3, $4, $5))"
-    " order by t.project, t.name, t.table_id limit $6";
+static const char SQL_LIST[] =
+    SELECT_TABLES " where ($1::text is null or t.project = $1) and ($2 or t.dropped_at is null)"
+                  " and ($5::uuid is null or (t.project, t.name, t.table_id) > ($3, $4, $5))"
+                  " order by t.project, t.name, t.table_id limit $6";
 static const char SQL_SCHEMA[] =
     "select s.definition, s.version from granary.table_schemas s join granary.tables t using (table_id)"
     " where s.table_id = $1 and s.version = coalesce(nullif($2::int, 0), t.schema_version)";
@@ -157,7 +157,8 @@ enum err_code catalog_table_list(struct catalog *catalog, const struct catalog_t
                                      catalog_text(after != NULL ? after->project : NULL),
                                      catalog_text(after != NULL ? after->name : NULL),
                                      catalog_uuid(after != NULL ? &after->table_id : NULL),
-                                     catalog_i64((int64_t)page->limit)), &rows, err));
+                                     catalog_i64((int64_t)page->limit)),
+                      &rows, err));
     return read_tables(rows, arena, out, out_count, err);
 }
 

@@ -13,8 +13,8 @@ struct catalog_setting {
 };
 
 struct catalog_table_new {
-    struct uuid table_id, rejects_id; /* new ones, of the caller */
-    const char *project, *name;       /* identifiers; the companion is called "<name>$rejects" */
+    struct uuid table_id, rejects_id;              /* new ones, of the caller */
+    const char *project, *name;                    /* identifiers; the companion is called "<name>$rejects" */
     const char *schema_json, *rejects_schema_json; /* version 1 of each */
     const struct catalog_setting *settings;
     size_t setting_count;
@@ -37,7 +37,7 @@ MUST_CHECK enum err_code catalog_table_load_rejects(struct catalog *catalog, con
                                                     struct arena *arena, struct table_record *out, struct error *err);
 
 struct catalog_table_page {
-    const char *project;              /* only of this one; NULL: all */
+    const char *project; /* only of this one; NULL: all */
     bool with_dropped;
     const struct table_record *after; /* the last one of the page before; NULL: from the start */
     size_t limit;                     /* 1.. */
@@ -48,9 +48,9 @@ MUST_CHECK enum err_code catalog_table_list(struct catalog *catalog, const struc
                                             struct error *err);
 
 /* The schema as JSON text for schema_parse. version 0: the latest. ERR_NOT_FOUND. */
-MUST_CHECK enum err_code catalog_table_load_schema(struct catalog *catalog, const struct uuid *table_id, int32_t version,
-                                                   struct arena *arena, const char **out_json, int32_t *out_version,
-                                                   struct error *err);
+MUST_CHECK enum err_code catalog_table_load_schema(struct catalog *catalog, const struct uuid *table_id,
+                                                   int32_t version, struct arena *arena, const char **out_json,
+                                                   int32_t *out_version, struct error *err);
 /* Adds version `latest` + 1; that rows of the former can be read as it is the caller's to check (schema_reconcile).
  * ERR_CONFLICT: `latest` is no longer the latest. */
 MUST_CHECK enum err_code catalog_table_add_schema(struct catalog *catalog, const struct uuid *table_id, int32_t latest,

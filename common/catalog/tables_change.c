@@ -14,8 +14,8 @@ static const char SQL_INSERT_SCHEMA[] =
     "insert into granary.table_schemas (table_id, version, definition) values ($1, $2, $3)";
 static const char SQL_SET_SCHEMA[] = "update granary.tables set schema_version = $3, version = version + 1"
                                      " where table_id = $1 and schema_version = $2 and dropped_at is null";
-static const char SQL_SET_SETTINGS[] = "update granary.tables set settings = " SQL_SETTINGS_CHANGE
-                                       ", version = version + 1 where table_id = $1";
+static const char SQL_SET_SETTINGS[] =
+    "update granary.tables set settings = " SQL_SETTINGS_CHANGE ", version = version + 1 where table_id = $1";
 static const char SQL_SET_RETENTION[] = "update granary.tables set retention_previous_us = $2,"
                                         " retention_effective_at = $3 where table_id = $1";
 static const char SQL_WITH_COMPANION[] =
@@ -30,10 +30,11 @@ static enum err_code insert_table(struct catalog_transaction *transaction, const
                                   const struct uuid *table_id, const struct uuid *parent_id, const char *name,
                                   const struct settings_arrays *settings, const char *schema_json, struct error *err)
 {
-    enum err_code code = catalog_execute_expect(
-        transaction, SQL_INSERT,
-        CATALOG_VALUES(catalog_uuid(table_id), SETTINGS_ARRAY_VALUES(settings), catalog_text(new_table->project),
-                       catalog_text(name), catalog_uuid(parent_id), catalog_text(new_table->actor)), 1, err);
+    enum err_code code = catalog_execute_expect(transaction, SQL_INSERT,
+                                                CATALOG_VALUES(catalog_uuid(table_id), SETTINGS_ARRAY_VALUES(settings),
+                                                               catalog_text(new_table->project), catalog_text(name),
+                                                               catalog_uuid(parent_id), catalog_text(new_table->actor)),
+                                                1, err);
     if (code == ERR_CONFLICT) {
         return err_set(err, ERR_CONFLICT, "table \"%s.%s\" exists already", new_table->project, name);
     }
@@ -66,9 +67,9 @@ static enum err_code record_settings(struct catalog_transaction *transaction, co
 {
     AUTO(free_auto) char *details = NULL;
     TRY(catalog_settings_describe(settings, &details, err));
-    return catalog_audit_record(transaction,
-                                &(struct catalog_audit){.actor = actor, .action = action, .table_id = table_id,
-                                                        .details_json = details}, err);
+    return catalog_audit_record(
+        transaction,
+        &(struct catalog_audit){.actor = actor, .action = action, .table_id = table_id, .details_json = details}, err);
 }
 
 enum err_code catalog_table_create(struct catalog *catalog, const struct catalog_table_new *table, struct error *err)
@@ -104,12 +105,14 @@ enum err_code catalog_table_add_schema(struct catalog *catalog, const struct uui
                                err) != OK) {
         return err_wrap(err, "schema %d is not the latest of the table", latest);
     }
-    TRY(catalog_execute_expect(transaction, SQL_INSERT_SCHEMA,
-                               CATALOG_VALUES(catalog_uuid(table_id), catalog_i32(latest + 1),
-                                              catalog_json(schema_json)), 1, err));
-    TRY(catalog_audit_record(transaction,
-                             &(struct catalog_audit){.actor = actor, .action = "table.schema", .table_id = table_id,
-                                                     .details_json = details}, err));
+    TRY(catalog_execute_expect(
+        transaction, SQL_INSERT_SCHEMA,
+        CATALOG_VALUES(catalog_uuid(table_id), catalog_i32(latest + 1), catalog_json(schema_json)), 1, err));
+    TRY(catalog_audit_record(
+        transaction,
+        &(struct catalog_audit){
+            .actor = actor, .action = "table.schema", .table_id = table_id, .details_json = details},
+        err));
     return catalog_commit(TAKE(transaction), err);
 }
 
@@ -132,8 +135,8 @@ enum err_code catalog_table_follow_retention(struct catalog_transaction *transac
         transaction, SQL_SET_RETENTION,
         CATALOG_VALUES(catalog_uuid(&after->table_id),
                        change.has_previous ? catalog_i64(change.previous_us) : catalog_null(CATALOG_INT64),
-                       change.has_previous ? catalog_bound(change.effective_at_us) : catalog_null(CATALOG_BOUND)), 1,
-        err);
+                       change.has_previous ? catalog_bound(change.effective_at_us) : catalog_null(CATALOG_BOUND)),
+        1, err);
 }
 
 /* Changes one table whose row is locked, and reads it again. */
@@ -182,7 +185,8 @@ enum err_code catalog_table_set(struct catalog *catalog, const struct catalog_ta
     TRY(catalog_begin(catalog, &transaction, err));
     TRY(catalog_table_lock(transaction, &change->table_id, arena, &before, err));
     if (change->version != 0 && change->version != before.version) {
-        return err_set(err, ERR_CONFLICT, "expected version %lld of table \"%s.%s\" but found %lld; hint: load it again",
+        return err_set(err, ERR_CONFLICT,
+                       "expected version %lld of table \"%s.%s\" but found %lld; hint: load it again",
                        (long long)change->version, before.project, before.name, (long long)before.version);
     }
     TRY(change_settings(transaction, &before, &settings, arena, &after, err));
@@ -221,8 +225,7 @@ enum err_code catalog_table_drop(struct catalog *catalog, const struct uuid *tab
         return err_set(err, ERR_NOT_FOUND, "expected table \"%s\" in the catalog but found none, or it is dropped",
                        uuid_format(table_id, id));
     }
-    TRY(catalog_audit_record(transaction,
-                             &(struct catalog_audit){.actor = actor, .action = "table.drop", .table_id = table_id},
-                             err));
+    TRY(catalog_audit_record(
+        transaction, &(struct catalog_audit){.actor = actor, .action = "table.drop", .table_id = table_id}, err));
     return catalog_commit(TAKE(transaction), err);
 }

@@ -21,9 +21,9 @@ MUST_CHECK enum err_code catalog_settings_arrays(const struct catalog_setting *s
                                                  struct arena *arena, struct settings_arrays *out, struct error *err);
 /* An expression over a column `settings`, with removed as $2, names as $3, values as $4. */
 #define SQL_SETTINGS_CHANGE "(settings - $2::text[]) || jsonb_object($3::text[], $4::text[])"
-#define SETTINGS_ARRAY_VALUES(arrays)                                                                     \
-    catalog_array(CATALOG_TEXT, (arrays)->removed, sizeof(const char *), (arrays)->removed_count),      \
-        catalog_array(CATALOG_TEXT, (arrays)->names, sizeof(const char *), (arrays)->put_count),        \
+#define SETTINGS_ARRAY_VALUES(arrays)                                                              \
+    catalog_array(CATALOG_TEXT, (arrays)->removed, sizeof(const char *), (arrays)->removed_count), \
+        catalog_array(CATALOG_TEXT, (arrays)->names, sizeof(const char *), (arrays)->put_count),   \
         catalog_array(CATALOG_TEXT, (arrays)->values, sizeof(const char *), (arrays)->put_count)
 /* The changes for the audit log: a JSON object, null where a setting was removed. Owned by the caller. */
 MUST_CHECK enum err_code catalog_settings_describe(const struct settings_arrays *arrays, char **out, struct error *err);

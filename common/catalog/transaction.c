@@ -25,8 +25,10 @@ static enum err_code command(struct catalog *catalog, const char *sql, const cha
 
     TRY(catalog_session_run(catalog, sql, NULL, 0, &result, err));
     if (strcmp(PQcmdStatus(result), tag) != 0) { /* COMMIT of a failed transaction answers ROLLBACK */
-        return err_set(err, ERR_CONFLICT, "expected the catalog to answer \"%s\" but it answered \"%s\"; hint: an earlier "
-                       "statement of the transaction failed", tag, PQcmdStatus(result));
+        return err_set(err, ERR_CONFLICT,
+                       "expected the catalog to answer \"%s\" but it answered \"%s\"; hint: an earlier "
+                       "statement of the transaction failed",
+                       tag, PQcmdStatus(result));
     }
     return OK;
 }
@@ -98,7 +100,8 @@ void catalog_rollback(struct catalog_transaction *transaction_take)
         return;
     }
     struct catalog *catalog = transaction_take->catalog;
-    if (catalog->in_transaction && catalog->connection != NULL && command(catalog, "rollback", "ROLLBACK", NULL) != OK) {
+    if (catalog->in_transaction && catalog->connection != NULL &&
+        command(catalog, "rollback", "ROLLBACK", NULL) != OK) {
         catalog_session_drop(catalog); /* the server rolls back what its session leaves behind */
     }
     catalog->in_transaction = false;
@@ -135,7 +138,8 @@ static enum err_code ask_outcome(struct catalog *catalog, uint64_t xid, enum out
     } else if (strcmp(status, "committed") == 0 || strcmp(status, "aborted") == 0) {
         *out = status[0] == 'c' ? OUTCOME_COMMITTED : OUTCOME_ABORTED;
     } else {
-        return err_set(err, ERR_NOT_FOUND, "expected the catalog to know transaction %" PRIu64 " but it is too old", xid);
+        return err_set(err, ERR_NOT_FOUND, "expected the catalog to know transaction %" PRIu64 " but it is too old",
+                       xid);
     }
     return OK;
 }
@@ -157,9 +161,10 @@ enum err_code catalog_transaction_outcome(struct catalog *catalog, uint64_t xid,
             return code;
         }
         if (clock_monotonic_us() + wait_ms * INT64_C(1000) > deadline_us) {
-            return code != OK ? code
-                              : err_set(err, ERR_TIMEOUT, "transaction %" PRIu64 " is still in progress after %" PRId64
-                                        " ms", xid, timeout_us / 1000);
+            return code != OK
+                       ? code
+                       : err_set(err, ERR_TIMEOUT, "transaction %" PRIu64 " is still in progress after %" PRId64 " ms",
+                                 xid, timeout_us / 1000);
         }
         (void)poll(NULL, 0, wait_ms);
     }
