@@ -76,7 +76,7 @@ static enum err_code find_text(const struct setting *setting, struct arena *aren
 static enum err_code load_value(const struct setting *setting, struct arena *arena, struct config_value *out,
                                 struct error *err)
 {
-    const char *text;
+    const char *text = NULL;
     TRY(find_text(setting, arena, &text, err));
     return config_parse_value(setting, text, arena, out, err);
 }

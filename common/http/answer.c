@@ -29,9 +29,9 @@ static enum err_code check_type(struct MHD_Response *response, const char *conte
 enum err_code http_reply(struct http_request *request, unsigned status, const char *content_type, const void *body,
                          size_t length, struct error *err)
 {
-    /* With MUST_COPY the bytes are only read. */
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(length, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
+    void *bytes; /* the library asks for a writable pointer, though it only reads what it must copy */
+    memcpy(&bytes, &body, sizeof bytes);
+    struct MHD_Response *response = MHD_create_response_from_buffer(length, bytes, MHD_RESPMEM_MUST_COPY);
     if (response == NULL) {
         return err_no_memory(err, length);
     }
@@ -209,6 +209,7 @@ enum MHD_Result http_answer_queue(struct http_request *request)
     if (request->response == NULL) {
         return MHD_NO; /* cuts the connection */
     }
+    http_meter_answer(&request->server->meter, request->status);
     enum MHD_Result result = MHD_queue_response(request->connection, request->status, request->response);
     MHD_destroy_response(request->response); /* the connection has a reference of its own */
     request->response = NULL;

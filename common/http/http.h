@@ -10,6 +10,7 @@
 #include "common/base/arena.h"
 #include "common/base/buf.h"
 #include "common/base/error.h"
+#include "common/metrics/metrics.h"
 
 enum http_role { HTTP_ROLE_NONE = 0, HTTP_ROLE_READ = 1, HTTP_ROLE_WRITE = 2, HTTP_ROLE_OPERATE = 4 };
 
@@ -45,6 +46,7 @@ struct http_options {
     const struct http_route *probe_routes;
     size_t probe_route_count;
     void *probe_context;
+    struct metrics *metrics; /* borrowed; NULL: requests are not counted */
     /* Told, on an event thread, when a changed tokens file cannot be used; the tokens known so far stay. May be NULL. */
     void (*on_tokens_fault)(const struct error *fault);
 };

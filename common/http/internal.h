@@ -64,6 +64,18 @@ MUST_CHECK enum err_code http_match(const struct http_table *tables, size_t tabl
 /* Undoes percent-encoding, in the arena; what is malformed, and %00, stays as it is. NULL when out of memory. */
 char *http_unescape(const char *text, size_t length, struct arena *arena);
 
+/* --- meter.c ----------------------------------------------------------------------------------------------------- */
+enum { HTTP_STATUS_CLASSES = 5 };
+struct http_meter {
+    struct metric *answers[HTTP_STATUS_CLASSES]; /* 1xx to 5xx; all NULL: nothing is counted */
+    struct metric *in_progress;
+    struct metric *duration;
+};
+void http_meter_init(struct http_meter *meter, struct metrics *metrics);
+void http_meter_begin(struct http_meter *meter);
+void http_meter_answer(struct http_meter *meter, unsigned status);
+void http_meter_end(struct http_meter *meter, int64_t start_us);
+
 /* --- server.c ---------------------------------------------------------------------------------------------------- */
 enum { HTTP_TABLES = 2 };
 
@@ -74,6 +86,7 @@ struct http_server {
     struct http_table tables[HTTP_TABLES];
     char *tls_cert;
     char *tls_key;
+    struct http_meter meter;
     uint16_t port;
     atomic_bool closing;   /* new requests are refused */
     atomic_bool refusing;  /* so are those whose body is just complete */
@@ -103,6 +116,7 @@ struct http_request {
         HTTP_PHASE_DISCARDING, /* the answer is an error that is known already; the rest of the body is read and dropped */
         HTTP_PHASE_ANSWERING, /* the answer is there */
     } phase;
+    int64_t start_us;
     size_t received_bytes;
     struct buf body;
     bool begun;   /* begin succeeded: end is owed */

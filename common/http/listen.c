@@ -45,19 +45,22 @@ static void free_addresses(struct addrinfo **addresses)
 
 static enum err_code read_port(int fd, uint16_t *out, struct error *err)
 {
-    struct sockaddr_storage bound;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } bound = {.v6 = {0}};
     socklen_t length = sizeof bound;
-    if (getsockname(fd, (struct sockaddr *)&bound, &length) != 0) {
+    if (getsockname(fd, &bound.any, &length) != 0) {
         return err_set(err, ERR_UNAVAILABLE, "could not read the port in use: %s", strerror(errno));
     }
-    *out = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                             : ((struct sockaddr_in *)&bound)->sin_port);
+    *out = ntohs(bound.any.sa_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
     return OK;
 }
 
 enum err_code http_listen(const char *address, int *out_socket, uint16_t *out_port, struct error *err)
 {
-    char host[HOST_BYTES];
+    char host[HOST_BYTES] = "";
     const char *port = NULL;
     TRY(split_address(address, host, &port, err));
     struct addrinfo hints = {.ai_family = *host == '\0' ? AF_INET : AF_UNSPEC,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/http/internal.h"
 
 enum { MOST_DISCARDED_BYTES = 64 << 20 };
@@ -42,6 +43,8 @@ static struct http_request *new_request(struct http_server *server, struct MHD_C
         http_request_release(request);
         return NULL;
     }
+    request->start_us = clock_monotonic_us();
+    http_meter_begin(&server->meter);
     (void)atomic_fetch_add(&server->open, 1);
     return request;
 }
@@ -67,6 +70,7 @@ void http_on_completed(void *context, struct MHD_Connection *connection, void **
     }
     *slot = NULL;
     bool counted = request->counted;
+    http_meter_end(&server->meter, request->start_us);
     if (request->response != NULL) { /* never handed over: its stream has a reference to the request */
         MHD_destroy_response(request->response);
         request->response = NULL;

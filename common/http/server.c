@@ -161,6 +161,7 @@ enum err_code http_server_open(const struct http_options *options, const struct 
     (void)pthread_cond_init(&server->over, NULL);
     server->tables[0] = (struct http_table){options->probe_routes, options->probe_route_count, options->probe_context};
     server->tables[1] = (struct http_table){routes, route_count, context};
+    http_meter_init(&server->meter, options->metrics);
     TRY(load_tls(server, options, err));
     TRY(http_tokens_open(options->tokens_file == NULL ? "" : options->tokens_file, options->on_tokens_fault,
                          &server->tokens, err));

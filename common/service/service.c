@@ -206,6 +206,7 @@ enum err_code service_listen(struct service *service, const struct config_http *
         .probe_routes = service_probe_routes,
         .probe_route_count = service_probe_route_count,
         .probe_context = service,
+        .metrics = service->metrics,
         .on_tokens_fault = report_tokens_fault,
     };
     TRY(http_server_open(&options, routes, route_count, context, &service->server, err));

@@ -84,39 +84,38 @@ static void table_done(struct table *table)
     arena_free(table->arena);
 }
 
-static enum err_code table_init(const struct service_program *program, struct table *out, struct error *err)
+/* `table` is zeroed; table_done takes it half built. */
+static enum err_code table_init(const struct service_program *program, struct table *table, struct error *err)
 {
     size_t alignment = alignof(max_align_t);
-    AUTO(table_done) struct table table = {.count = program->setting_count + 1};
-    table.log_level_offset = (program->config_size + alignment - 1) / alignment * alignment;
-    table.settings = calloc(table.count, sizeof *table.settings);
-    table.config = calloc(1, table.log_level_offset + sizeof(const char *));
-    table.arena = arena_new(0);
-    if (table.settings == NULL || table.config == NULL || table.arena == NULL) {
-        return err_no_memory(err, table.log_level_offset);
+    table->count = program->setting_count + 1;
+    table->log_level_offset = (program->config_size + alignment - 1) / alignment * alignment;
+    table->settings = calloc(table->count, sizeof *table->settings);
+    table->config = calloc(1, table->log_level_offset + sizeof(const char *));
+    table->arena = arena_new(0);
+    if (table->settings == NULL || table->config == NULL || table->arena == NULL) {
+        return err_no_memory(err, table->log_level_offset);
     }
     if (program->setting_count > 0) {
-        memcpy(table.settings, program->settings, program->setting_count * sizeof *table.settings);
+        memcpy(table->settings, program->settings, program->setting_count * sizeof *table->settings);
     }
-    table.settings[program->setting_count] = (struct setting){
+    table->settings[program->setting_count] = (struct setting){
         .name = "GRANARY_LOG_LEVEL",
         .kind = SETTING_CHOICE,
-        .offset = table.log_level_offset,
+        .offset = table->log_level_offset,
         .default_value = "info",
         .choices = "debug|info|warn|error",
         .help = "least level of the lines that are logged",
     };
-    *out = table;
-    table = (struct table){0};
     return OK;
 }
 
 static enum log_level log_level_of(const struct table *table)
 {
-    const char *text;
+    const char *text = NULL;
     enum log_level level = LOG_INFO;
     memcpy(&text, (const char *)table->config + table->log_level_offset, sizeof text);
-    return log_level_parse(text, &level, NULL) == OK ? level : LOG_INFO;
+    return text != NULL && log_level_parse(text, &level, NULL) == OK ? level : LOG_INFO;
 }
 
 /* One line for each fault: they are read by people, but through the log. */

@@ -356,6 +356,8 @@ static void a_service_serves_probes_and_its_own_routes_until_sigterm(void **stat
         assert_true(answers(port, "/metrics", 200, "\ngranary_build_info{version=\"" GRANARY_VERSION "\"} 1\n"));
         assert_true(answers(port, "/hello", 200, "hello"));
         assert_true(answers(port, "/other", 404, "not_found"));
+        assert_true(answers(port, "/metrics", 200, "\ngranary_http_requests_total{code=\"4xx\"} 1\n"));
+        assert_true(answers(port, "/metrics", 200, "\ngranary_http_requests_in_progress "));
         assert_int_equal(kill(child.pid, signals[i]), 0);
         assert_finishes(child, 0, "\"message\":\"draining\"");
         assert_int_not_equal(access(port_file, F_OK), 0);
