@@ -23,7 +23,7 @@ struct scan_options {
     uint32_t batch_rows; /* 0: 8192 */
 };
 
-/* The catalog is free again when this returns. ERR_INVALID: a column out of range. */
+/* The catalog is free again when this returns. ERR_INVALID: no column, or one out of range. */
 MUST_CHECK enum err_code scan_open(const struct scan_options *options, struct scan **out, struct error *err);
 void scan_free(struct scan *scan);
 DEFINE_AUTO(struct scan, scan_free)
