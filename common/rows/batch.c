@@ -45,7 +45,17 @@ static bool grow(void **memory, size_t bytes)
     return grown != NULL;
 }
 
-/* On failure some of the memory is larger than it needs to be, and row_capacity does not say so yet: harmless. */
+static bool grow_data(struct column *column, size_t bytes)
+{
+    bool grown = grow((void **)&column->data, bytes);
+    if (grown) {
+        column->data_capacity_bytes = bytes;
+    }
+    return grown;
+}
+
+/* Variable columns get some bytes too, so that `data` is never NULL: not even nothing may be added to a NULL pointer.
+ * On failure some of the memory is larger than it needs to be, and row_capacity does not say so yet: harmless. */
 static enum err_code set_capacity(struct batch *batch, uint32_t rows, struct error *err)
 {
     for (size_t i = 0; i < batch->schema->column_count; i++) {
@@ -56,7 +66,8 @@ static enum err_code set_capacity(struct batch *batch, uint32_t rows, struct err
             column->valid = batch->bitmaps[i];
         }
         if (width == 0) {
-            grown = grown && grow((void **)&column->offsets, ((size_t)rows + 1) * sizeof *column->offsets);
+            grown = grown && grow((void **)&column->offsets, ((size_t)rows + 1) * sizeof *column->offsets) &&
+                    (column->data != NULL || grow_data(column, SMALLEST_DATA_BYTES));
         } else {
             grown = grown && grow(&column->values.raw, rows * width);
         }
@@ -153,16 +164,11 @@ enum err_code batch_reserve_data(struct batch *batch, uint32_t column_index, siz
         return err_set(err, ERR_NO_MEMORY, "expected at most 4 GiB in column \"%s\" of a batch",
                        batch->schema->columns[column_index].name);
     }
-    size_t capacity =
-        column->data_capacity_bytes < SMALLEST_DATA_BYTES ? SMALLEST_DATA_BYTES : column->data_capacity_bytes * 2;
+    size_t capacity = column->data_capacity_bytes * 2;
     if (capacity < needed) {
         capacity = needed;
     }
-    if (!grow((void **)&column->data, capacity)) {
-        return err_no_memory(err, capacity);
-    }
-    column->data_capacity_bytes = capacity;
-    return OK;
+    return grow_data(column, capacity) ? OK : err_no_memory(err, capacity);
 }
 
 uint8_t *batch_need_valid(struct batch *batch, uint32_t column_index)

@@ -6,21 +6,10 @@
  *   test    = operator literal | "is" ["not"] "null" | ["not"] "in" "(" literal { "," literal } ")"
  *
  * Words are told from names without regard to case; a column whose name is a word stands in double quotes. */
-#include <ctype.h>
-
 #include "common/rows/predicate_literal.h"
+#include "common/rows/predicate_token.h"
 
 enum { MAX_TEXT_BYTES = 64 << 10, MAX_NODES = 1000, MAX_DEPTH = 64, SHOWN_BYTES = 32 };
-
-enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_QUOTED_NAME, TOKEN_TEXT, TOKEN_NUMBER, TOKEN_SIGN, TOKEN_BAD };
-
-struct token {
-    enum token_kind kind;
-    const char *start; /* in the text, with its quotes */
-    const char *text;  /* without quotes; for TOKEN_TEXT perhaps a copy */
-    size_t length;
-    bool has_doubled_quotes;
-};
 
 struct parser {
     const struct schema *schema;
@@ -35,72 +24,9 @@ struct parser {
 
 /* --- tokens ------------------------------------------------------------------------------------------------------ */
 
-static bool is_name_character(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static const char *span_quoted(const char *at, const char *end, char quote, bool *out_doubled)
-{
-    for (at++; at < end; at++) {
-        if (*at == quote && at + 1 < end && at[1] == quote) {
-            *out_doubled = true;
-            at++;
-        } else if (*at == quote) {
-            return at + 1;
-        }
-    }
-    return NULL;
-}
-
-static struct token quoted_token(const char *at, const char *end)
-{
-    struct token token = {.kind = *at == '"' ? TOKEN_QUOTED_NAME : TOKEN_TEXT, .start = at, .text = at + 1};
-    const char *stop = span_quoted(at, end, *at, &token.has_doubled_quotes);
-    if (stop == NULL) {
-        return (struct token){.kind = TOKEN_BAD, .start = at, .text = at, .length = (size_t)(end - at)};
-    }
-    token.length = (size_t)(stop - at) - 2;
-    return token;
-}
-
-static struct token next_token(const char *at, const char *end)
-{
-    while (at < end && isspace((unsigned char)*at)) {
-        at++;
-    }
-    struct token token = {.kind = TOKEN_END, .start = at, .text = at};
-    if (at == end) {
-        return token;
-    }
-    if (*at == '\'' || *at == '"') {
-        return quoted_token(at, end);
-    }
-    const char *stop = at + 1;
-    if (isdigit((unsigned char)*at) || *at == '-' || *at == '.') {
-        token.kind = TOKEN_NUMBER;
-        while (stop < end && (is_name_character(*stop) || *stop == '.' ||
-                              ((*stop == '-' || *stop == '+') && (stop[-1] | 0x20) == 'e'))) {
-            stop++;
-        }
-    } else if (is_name_character(*at)) {
-        token.kind = TOKEN_NAME;
-        while (stop < end && is_name_character(*stop)) {
-            stop++;
-        }
-    } else {
-        token.kind = strchr("=!<>(),", *at) != NULL ? TOKEN_SIGN : TOKEN_BAD;
-        stop += strchr("!<>", *at) != NULL && stop < end && *stop == '=';
-    }
-    token.length = (size_t)(stop - at);
-    return token;
-}
-
 static void advance(struct parser *parser)
 {
-    const struct token *token = &parser->token;
-    bool is_quoted = token->kind == TOKEN_TEXT || token->kind == TOKEN_QUOTED_NAME;
-    parser->token = next_token(token->start + token->length + (is_quoted ? 2 : 0), parser->end);
+    parser->token = predicate_token_next(parser->token.end, parser->end);
 }
 
 static bool token_is(const struct parser *parser, const char *word)
@@ -122,9 +48,7 @@ static bool take(struct parser *parser, const char *word)
 static enum err_code unexpected(const struct parser *parser, const char *expected)
 {
     const struct token *token = &parser->token;
-    size_t left = (size_t)(parser->end - token->start);
-    size_t length = token->kind == TOKEN_TEXT || token->kind == TOKEN_QUOTED_NAME ? token->length + 2 : token->length;
-    length = length < left ? length : left;
+    size_t length = (size_t)(token->end - token->start);
     size_t at = (size_t)(token->start - parser->text) + 1;
     if (token->kind == TOKEN_END) {
         return err_set(parser->err, ERR_INVALID, "expected %s at character %zu but found the end", expected, at);
@@ -371,7 +295,7 @@ enum err_code predicate_parse(const char *text, size_t length, const struct sche
         return err_no_memory(err, length);
     }
     struct parser parser = {.schema = schema, .arena = arena, .text = copy, .end = copy + length, .err = err};
-    parser.token = next_token(copy, parser.end);
+    parser.token = predicate_token_next(copy, parser.end);
     TRY(parse_or(&parser, false, &predicate->root));
     if (parser.token.kind != TOKEN_END) {
         return unexpected(&parser, "\"and\", \"or\" or the end");
