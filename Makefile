@@ -177,8 +177,8 @@ unit: $(UNIT_BIN) ## unit tests (T=module/ runs only those)
 	$(Q)tests/unit/run $(filter $(BUILD)/unit/$(T)%,$(UNIT_BIN))
 
 # T=expression picks tests by name, as pytest's -k does. WORKERS=2 is how many run side by side.
-PYTEST = GRANARY_TEST_BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 \
-    $(PYTHON) -m pytest -q -p no:cacheprovider -c tests/integration/pytest.ini --basetemp=$(abspath $(BUILD))/pytest \
+PYTEST = TEST_BUILD=$(BUILD) PYTHONDONTWRITEBYTECODE=1 \
+    $(PYTHON) -m pytest -q -p no:cacheprovider -c tests/integration/pytest.ini --basetemp=$(BUILD)/pytest \
     -n $(or $(WORKERS),2) --dist loadgroup $(if $(T),-k "$(T)")
 integration: all $(LIVE_BIN) ## the built binaries on real servers (T=expression)
 	$(Q)$(PYTEST) -m "not crash" tests/integration
@@ -187,7 +187,7 @@ crash: all ## kill at every fault point (CRASH_CASES=60 for that many at most)
 	$(Q)CRASH_CASES=$(CRASH_CASES) $(PYTEST) -m crash tests/integration
 
 bench: all $(BENCH_BIN) ## measure against peers; one line each
-	$(Q)set -e; for program in $(BENCH_BIN) $(wildcard tests/bench/bench_*.py); do BUILD=$(abspath $(BUILD)) $$program; done
+	$(Q)set -e; for program in $(BENCH_BIN) $(wildcard tests/bench/bench_*.py); do BUILD=$(BUILD) $$program; done
 
 FUZZ_SECONDS ?= 60
 fuzz: $(FUZZ_BIN) ## libFuzzer on each target (FUZZ_SECONDS=60, needs clang)

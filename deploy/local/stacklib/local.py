@@ -53,7 +53,7 @@ class LocalStack:
             self.postgres.sql(f'create database "{name}" owner {OWNER}')
 
     def migrate(self, database=DATABASE):
-        env = {**services.base_environment(), **services.migrate_settings(self.postgres, database)}
+        env = {**services.BASE_ENVIRONMENT, **services.migrate_settings(self.postgres, database)}
         answer = subprocess.run([self.binary("granary"), "migrate"], check=False, env=env, capture_output=True,
                                 text=True, stdin=subprocess.DEVNULL)
         if answer.returncode:
@@ -77,11 +77,12 @@ class LocalStack:
     def environment(self, process, listen=True):
         layout = self.layout
         env = {
-            **services.base_environment(),
+            **services.BASE_ENVIRONMENT,
             **services.connection_settings(process.name, self.postgres, self.broker, services.tokens_file(layout),
                                            layout.store),
             **process.settings,
             **services.settings_from_file(layout.settings),
+            **services.callers_settings(),
         }
         if listen:
             env["GRANARY_HTTP_LISTEN"] = f"127.0.0.1:{self.port(process)}"

@@ -47,11 +47,13 @@ def database_role(name):
     return "granary_" + name.replace("-", "_")
 
 
-def base_environment():
-    """What a process inherits: no more than this, and the GRANARY_* settings that the caller has set."""
-    inherited = {name: value for name, value in os.environ.items()
-                 if name.startswith("GRANARY_") and name not in OURS}
-    return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC", **inherited}
+# All that a process inherits.
+BASE_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"}
+
+
+def callers_settings():
+    """The GRANARY_* settings that whoever called us has set."""
+    return {name: value for name, value in os.environ.items() if name.startswith("GRANARY_") and name not in OURS}
 
 
 def connection_settings(name, postgres, broker, tokens_file, store, database="granary", vhost="granary"):

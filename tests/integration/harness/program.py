@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from stacklib.layout import StackError
 from stacklib.processes import wait_until
 
 DRAIN_SECONDS = 30
@@ -54,14 +55,21 @@ class Program:
 
     def wait_ready(self, seconds=30):
         """Until /readyz says 200."""
+        last = "nothing yet"
+
         def ready():
+            nonlocal last
             assert self.running, f"{self.name} ended with {self.process.returncode}:\n{self.tail()}"
             try:
-                return self._port_file.exists() and self.request("GET", "/readyz", token=None).status == 200
-            except (OSError, http.client.HTTPException):
-                return False
+                last = self.request("GET", "/readyz") if self._port_file.exists() else last
+            except (OSError, http.client.HTTPException) as error:
+                last = error
+            return getattr(last, "status", None) == 200
 
-        wait_until(ready, seconds, f"{self.name} to become ready")
+        try:
+            wait_until(ready, seconds, f"{self.name} to become ready")
+        except StackError as error:
+            raise AssertionError(f"{error}; /readyz says {last}") from None
         return self
 
     def wait_exit(self, seconds=DRAIN_SECONDS):

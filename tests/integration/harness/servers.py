@@ -18,7 +18,7 @@ VHOSTS_MORE = 24
 
 
 def build_directory():
-    return os.environ.get("GRANARY_TEST_BUILD") or str(TREE / "build/test")
+    return os.path.abspath(os.environ.get("TEST_BUILD") or TREE / "build/test")
 
 
 class Servers:

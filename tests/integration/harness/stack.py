@@ -51,7 +51,7 @@ class Stack:
 
     def cli(self, *arguments, input=None, expect=0, env=None, token="operator", seconds=60):
         """Runs the command line against this stack's services. Returns what it printed."""
-        settings = {**services.base_environment(), "GRANARY_TOKEN_FILE": str(self._token_file(token))}
+        settings = {**services.BASE_ENVIRONMENT, "GRANARY_TOKEN_FILE": str(self._token_file(token))}
         for name, variable in ((ADMIN, "GRANARY_URL"), (INTAKE, "GRANARY_INTAKE_URL")):
             running = self.find(name)
             if running:
@@ -82,7 +82,7 @@ class Stack:
     def environment(self, name):
         """The environment of a process of that name: its own role, this test's database, vhost and store."""
         layout = self.servers.layout
-        env = {**services.base_environment(),
+        env = {**services.BASE_ENVIRONMENT,
                **services.connection_settings(name, self.servers.local.postgres, self.servers.local.broker,
                                               services.tokens_file(layout), self.store, self.database, self.vhost)}
         for variable, server in (("GRANARY_CATALOG_URL", "catalog"), ("GRANARY_BUS_URL", "bus")):
@@ -168,6 +168,11 @@ class Stack:
     def objects(self):
         """The keys of the partition files in the store, sorted. Temporary names do not count."""
         return sorted(str(path.relative_to(self.store)) for path in self.store.rglob("*.parquet"))
+
+    def mark(self):
+        """Writes the marker that a writer would have written, for tests that start no writer."""
+        deployment = str(self.sql_value("select deployment_id from granary.deployment"))
+        (self.store / "granary-deployment.json").write_text(json.dumps({"deployment_id": deployment}))
 
     # --- its end ---------------------------------------------------------------------------------------------------
     def finish(self, passed):
