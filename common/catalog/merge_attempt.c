@@ -5,6 +5,7 @@
 #include "common/catalog/internal.h"
 #include "common/catalog/leader.h"
 #include "common/catalog/merge.h"
+#include "common/catalog/partitions.h"
 #include "common/catalog/predicates.h"
 
 /* Asks what catalog_merge_candidates asks: what was planned is what is locked. Row locks on the inputs, in the order
@@ -20,23 +21,12 @@ static const char SQL_LOCK_INPUTS[] =
     " where p.partition_id = wanted.partition_id"
     " returning p.partition_id, p.path, p.row_count, p.data_bytes, p.sha256";
 
-/* Of the two locks, the token that counts is that of the inputs' lock. */
-static const char SQL_MAKE_LOCKS[] =
-    "with made as ("
-    "  insert into granary.locks (lock_id, kind, owner, reason, attempt_id, expires_at)"
-    "  select v.lock_id, v.kind::granary.lock_kind, $3, v.reason, $4, clock_timestamp() + $5::interval"
-    "  from (values ($1::uuid, 'merge', 'inputs of a merge'), ($2::uuid, 'write', 'output of a merge'))"
-    "       v (lock_id, kind, reason)"
-    "  returning lock_id, token)"
-    " select token from made where lock_id = $1";
+static const char SQL_LOCK[] =
+    "insert into granary.locks (lock_id, kind, owner, reason, attempt_id, expires_at)"
+    " values ($1, 'merge', $2, 'inputs of a merge', $3, clock_timestamp() + $4::interval) returning token";
 
 /* The fence is held: a table that is not dropped now will not be before the commit. */
 static const char SQL_TABLE_LIVES[] = "select from granary.tables where table_id = $1 and dropped_at is null";
-
-static const char SQL_STAGE_OUTPUT[] =
-    "insert into granary.partitions (partition_id, table_id, schema_version, min_timestamp, max_timestamp, path,"
-    "  row_count, data_bytes, memory_bytes, active, lock_id, lock_kind, origin, attempt_id, merge_level)"
-    " values ($1, $2, $3, $4, $5, $6, $7, 0, 0, false, $8, 'write', 'merge', $9, $10)";
 
 static const char SQL_INSERT_ATTEMPT[] =
     "insert into granary.attempts (attempt_id, kind, table_id, target, pool, epoch, lock_id, token, output_id,"
@@ -57,9 +47,6 @@ static const char SQL_PUBLISH_OUTPUT[] =
     "update granary.partitions set active = true, lock_id = null, lock_kind = null, row_count = $3, data_bytes = $4,"
     "  memory_bytes = $5, min_timestamp = $6, max_timestamp = $7, sha256 = $8, etag = $9"
     " where partition_id = $1 and lock_id = $2 and lock_kind = 'write' and not active and row_count = $3";
-static const char SQL_INSERT_COLUMNS[] =
-    "insert into granary.partition_columns (partition_id, column_id, min_value, max_value, null_count)"
-    " select $1, c.* from unnest($2::int[], $3::bytea[], $4::bytea[], $5::bigint[]) c";
 static const char SQL_INSERT_LINEAGE[] =
     "insert into granary.lineage (child_id, parent_id, attempt_id) select $1, p.id, $3 from unnest($2::uuid[]) p (id)";
 static const char SQL_FINISH_ATTEMPT[] =
@@ -100,18 +87,45 @@ static MUST_CHECK enum err_code check_table(struct catalog_transaction *transact
                              "table that is not dropped", &rows, err);
 }
 
-static MUST_CHECK enum err_code make_locks(struct catalog_transaction *transaction,
-                                           const struct catalog_merge_reservation *wanted, int64_t *out_token,
-                                           struct error *err)
+static MUST_CHECK enum err_code make_lock(struct catalog_transaction *transaction,
+                                          const struct catalog_merge_reservation *wanted, int64_t *out_token,
+                                          struct error *err)
 {
     AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
-    TRY(catalog_query_one(catalog_in(transaction), SQL_MAKE_LOCKS,
-                          CATALOG_VALUES(catalog_uuid(&wanted->lock_id), catalog_uuid(&wanted->output_lock_id),
-                                         catalog_text(wanted->owner), catalog_uuid(&wanted->attempt_id),
-                                         catalog_interval(wanted->lease_us)),
+    TRY(catalog_query_one(catalog_in(transaction), SQL_LOCK,
+                          CATALOG_VALUES(catalog_uuid(&wanted->lock_id), catalog_text(wanted->owner),
+                                         catalog_uuid(&wanted->attempt_id), catalog_interval(wanted->lease_us)),
                           "new lock", &rows, err));
     *out_token = catalog_get_i64(rows, 0, 0);
     return OK;
+}
+
+static MUST_CHECK enum err_code stage_output(struct catalog_transaction *transaction,
+                                             const struct catalog_merge_reservation *wanted, struct error *err)
+{
+    struct catalog_lock lock;
+    const struct partition_record output = {
+        .partition_id = wanted->output_id,
+        .table_id = wanted->table_id,
+        .schema_version = wanted->schema_version,
+        .min_timestamp_us = wanted->min_timestamp_us,
+        .max_timestamp_us = wanted->max_timestamp_us,
+        .path = wanted->output_path,
+        .row_count = wanted->row_count,
+        .origin = ORIGIN_MERGE,
+        .attempt_id = wanted->attempt_id,
+        .merge_level = wanted->merge_level,
+    };
+    const struct catalog_stage stage = {
+        .lock_id = wanted->output_lock_id,
+        .owner = wanted->owner,
+        .reason = "output of a merge",
+        .lease_us = wanted->lease_us,
+        .attempt_id = &wanted->attempt_id,
+        .partitions = &output,
+        .count = 1,
+    };
+    return catalog_partitions_stage_in(transaction, &stage, &lock, err);
 }
 
 static MUST_CHECK enum err_code input_at(const struct catalog_rows *rows, size_t row, struct arena *arena,
@@ -169,16 +183,9 @@ enum err_code catalog_merge_reserve(struct catalog_transaction *transaction,
     struct catalog_merge_input *inputs = NULL;
     TRY(catalog_leader_fence(transaction, CATALOG_MERGE_LEADER, reservation->epoch, err));
     TRY(check_table(transaction, &reservation->table_id, err));
-    TRY(make_locks(transaction, reservation, &token, err));
+    TRY(make_lock(transaction, reservation, &token, err));
     TRY(lock_inputs(transaction, reservation, arena, &inputs, err));
-    TRY(catalog_execute_expect(
-        transaction, SQL_STAGE_OUTPUT,
-        CATALOG_VALUES(catalog_uuid(&reservation->output_id), catalog_uuid(&reservation->table_id),
-                       catalog_i32(reservation->schema_version), catalog_timestamp(reservation->min_timestamp_us),
-                       catalog_timestamp(reservation->max_timestamp_us), catalog_text(reservation->output_path),
-                       catalog_i64(reservation->row_count), catalog_uuid(&reservation->output_lock_id),
-                       catalog_uuid(&reservation->attempt_id), catalog_i32(reservation->merge_level)),
-        1, err));
+    TRY(stage_output(transaction, reservation, err));
     *out_token = token;
     *out_inputs = inputs;
     return OK;
@@ -231,36 +238,15 @@ static MUST_CHECK enum err_code finish_attempt(struct catalog_transaction *trans
                            CATALOG_VALUES(catalog_array(CATALOG_UUID, lock_ids, sizeof *lock_ids, 2)), NULL, err);
 }
 
-/* Bounds of each column, as far as there are any. */
 static MUST_CHECK enum err_code insert_columns(struct catalog_transaction *transaction,
                                                const struct catalog_merge_swap *swap, struct error *err)
 {
-    size_t count = swap->column_count;
     AUTO(arena_free_auto) struct arena *arena = arena_new(0);
-    struct column_row {
-        int32_t id;
-        struct catalog_bytes min, max;
-        int64_t nulls;
-    } *rows = arena == NULL ? NULL : arena_zalloc(arena, count + 1, sizeof *rows);
-    if (rows == NULL) {
-        return err_no_memory(err, count * sizeof *rows);
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct column_stats *stats = &swap->columns[i];
-        rows[i] = (struct column_row){
-            .id = (int32_t)stats->column_id,
-            .min = {stats->has_min ? stats->min : NULL, stats->min_length},
-            .max = {stats->has_max ? stats->max : NULL, stats->max_length},
-            .nulls = (int64_t)stats->null_count,
-        };
-    }
-    return catalog_execute_expect(transaction, SQL_INSERT_COLUMNS,
-                                  CATALOG_VALUES(catalog_uuid(&swap->attempt->output_id),
-                                                 catalog_array(CATALOG_INT32, &rows->id, sizeof *rows, count),
-                                                 catalog_array(CATALOG_BYTES, &rows->min, sizeof *rows, count),
-                                                 catalog_array(CATALOG_BYTES, &rows->max, sizeof *rows, count),
-                                                 catalog_array(CATALOG_INT64, &rows->nulls, sizeof *rows, count)),
-                                  count, err);
+    const struct partition_record output = {.partition_id = swap->attempt->output_id};
+    const struct catalog_publication publication = {
+        .partition = &output, .columns = swap->columns, .column_count = swap->column_count};
+    return arena == NULL ? err_no_memory(err, 4 << 10)
+                         : catalog_columns_insert(transaction, &publication, 1, arena, err);
 }
 
 static MUST_CHECK enum err_code swap_partitions(struct catalog_transaction *transaction,
