@@ -1,4 +1,5 @@
-/* NDJSON into batches: MB/s and rows/s of one core, on rows such as the walk of a file system gives. */
+/* NDJSON into batches, and batches onto the wire, back and in order: MB/s and rows/s of one core, on rows such as the walk
+ * of a file system gives. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "common/base/clock.h"
 #include "common/ingest/ingest.h"
 
-enum { ROWS = 400000, ROUNDS = 7, PIECE_BYTES = 1 << 20 };
+enum { ROWS = 400000, ROUNDS = 7, PIECE_BYTES = 1 << 20, BATCH_ROUNDS = 50 };
 
 static const struct schema_column columns[] = {
     {.id = 1, .name = "ts", .type = COLUMN_TIMESTAMP},
@@ -18,6 +19,13 @@ static const struct schema_column columns[] = {
     {.id = 5, .name = "mode", .type = COLUMN_INT32, .nullable = true},
     {.id = 6, .name = "score", .type = COLUMN_DOUBLE, .nullable = true},
 };
+
+static const struct ingest_limits limits = {.max_row_bytes = 1 << 20,
+                                            .max_reject_text_bytes = 1 << 20,
+                                            .max_decoded_bytes = SIZE_MAX,
+                                            .max_depth = 64,
+                                            .min_timestamp_us = INT64_MIN,
+                                            .max_timestamp_us = INT64_MAX};
 
 static void fail(const struct error *err)
 {
@@ -57,12 +65,6 @@ static int64_t cpu_us(void)
 
 static int64_t decode(const struct schema *schema, const struct buf *body)
 {
-    static const struct ingest_limits limits = {.max_row_bytes = 1 << 20,
-                                                .max_reject_text_bytes = 1 << 20,
-                                                .max_decoded_bytes = SIZE_MAX,
-                                                .max_depth = 64,
-                                                .min_timestamp_us = INT64_MIN,
-                                                .max_timestamp_us = INT64_MAX};
     AUTO(ingest_free_auto) struct ingest *ingest = NULL;
     struct error err;
     int64_t start_us = cpu_us();
@@ -107,9 +109,58 @@ static void run(const char *name, bool with_score)
            (double)body.length_bytes / (double)best_us, ROWS * 1e6 / (double)best_us, (double)body.length_bytes / ROWS);
 }
 
+/* One body of about PIECE_BYTES, as the intake's head and writer handle it. */
+static void run_batch(void)
+{
+    AUTO(buf_done) struct buf body = {0};
+    AUTO(buf_done) struct buf wire = {0};
+    AUTO(ingest_free_auto) struct ingest *ingest = NULL;
+    AUTO(batch_free_auto) struct batch *back = NULL;
+    AUTO(batch_free_auto) struct batch *sorted = NULL;
+    struct schema schema = {.version = 1, .column_count = 6, .columns = columns, .sort_key_count = 1};
+    struct error err;
+    size_t used;
+    generate(&body, false);
+    if (ingest_new(&schema, INGEST_NDJSON, INGEST_PLAIN, &limits, &ingest, &err) != OK ||
+        ingest_feed(ingest, body.data, PIECE_BYTES, &err) != OK) {
+        fail(&err);
+    }
+    const struct batch *batch = ingest_batch(ingest);
+    AUTO(free_auto) uint32_t *order = calloc(batch->row_count, sizeof *order);
+    int64_t start_us = cpu_us();
+    for (int i = 0; i < BATCH_ROUNDS; i++) {
+        buf_clear(&wire);
+        if (batch_encode(batch, &wire, &err) != OK) {
+            fail(&err);
+        }
+    }
+    int64_t encoded_us = cpu_us();
+    for (int i = 0; i < BATCH_ROUNDS; i++) {
+        batch_free(TAKE(back));
+        if (batch_decode(wire.data, wire.length_bytes, &schema, SIZE_MAX, &back, &used, &err) != OK) {
+            fail(&err);
+        }
+    }
+    int64_t decoded_us = cpu_us();
+    for (int i = 0; i < BATCH_ROUNDS; i++) {
+        batch_free(TAKE(sorted));
+        if (batch_new(&schema, batch->row_count, &sorted, &err) != OK || batch_sort_order(back, order, &err) != OK ||
+            batch_append_rows(sorted, back, order, batch->row_count, &err) != OK) {
+            fail(&err);
+        }
+    }
+    int64_t sorted_us = cpu_us();
+    double rows = (double)batch->row_count * BATCH_ROUNDS * 1e6;
+    printf("bench batch rows=%u bytes=%zu wire_bytes=%zu encode_rows_per_s=%.0f decode_rows_per_s=%.0f "
+           "sort_rows_per_s=%.0f\n",
+           batch->row_count, batch_memory_bytes(batch), wire.length_bytes, rows / (double)(encoded_us - start_us),
+           rows / (double)(decoded_us - encoded_us), rows / (double)(sorted_us - decoded_us));
+}
+
 int main(void)
 {
     run("ingest_decode", false);
     run("ingest_decode_doubles", true);
+    run_batch();
     return 0;
 }
