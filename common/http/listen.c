@@ -36,6 +36,14 @@ static void close_socket(int *socket)
     }
 }
 
+/* TAKE for descriptors: the variable no longer owns it. */
+static int take_socket(int *socket)
+{
+    int taken = *socket;
+    *socket = -1;
+    return taken;
+}
+
 static void free_addresses(struct addrinfo **addresses)
 {
     if (*addresses != NULL) {
@@ -78,7 +86,6 @@ enum err_code http_listen(const char *address, int *out_socket, uint16_t *out_po
         return err_set(err, ERR_UNAVAILABLE, "could not listen on \"%.128s\": %s", address, strerror(errno));
     }
     TRY(read_port(fd, out_port, err));
-    *out_socket = fd;
-    fd = -1;
+    *out_socket = take_socket(&fd);
     return OK;
 }

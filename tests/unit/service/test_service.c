@@ -370,12 +370,11 @@ static void readiness_asks_at_most_once_a_second_and_shows_the_failure(void **st
     struct child child = START(false);
     unsigned port = wait_for_port();
     int64_t start_us = clock_monotonic_us();
-    int asked = 0;
-    for (; clock_monotonic_us() - start_us < CLOCK_SECOND_US / 2; asked++) {
+    for (int i = 0; i < 20; i++) {
         assert_true(answers(port, "/readyz", 503, "\"ready\":false"));
     }
-    assert_true(asked > 2);
-    assert_true(load_shared(&shared->checks_asked) <= 2);
+    int64_t seconds = (clock_monotonic_us() - start_us) / CLOCK_SECOND_US;
+    assert_in_range(load_shared(&shared->checks_asked), 1, seconds + 1);
     assert_true(answers(port, "/readyz", 503, "\"checks\":{\"db\":\"could not reach \\\"db\\\"\"}"));
     assert_true(answers(port, "/livez", 200, "true"));
     __atomic_store_n(&shared->healthy, 1, __ATOMIC_SEQ_CST);
