@@ -18,11 +18,11 @@
 #include "common/config/config.h"
 
 struct bus_options {
-    const char *url;      /* amqp://user@host:port/vhost or amqps:// */
+    const char *url; /* amqp://user@host:port/vhost or amqps:// */
     const char *password;
-    const char *ca_file;  /* "" for the system's */
+    const char *ca_file;     /* "" for the system's */
     const char *client_name; /* shown in RabbitMQ's management */
-    int64_t delays_us[4]; /* the ladder; all zero: 10 s, 1 min, 10 min, 1 h */
+    int64_t delays_us[4];    /* the ladder; all zero: 10 s, 1 min, 10 min, 1 h */
 };
 
 /* From a service's settings, whose texts are borrowed. ERR_INVALID: the ladder is not four rising delays. */
@@ -69,7 +69,8 @@ DEFINE_AUTO(struct bus_publisher, bus_publisher_close)
 
 /* done(context, code, err): on the publisher's thread, exactly once. OK: the broker has it on disk. ERR_UNAVAILABLE: not
  * known to have it (may be published again). ERR_CONFLICT: the queue is full (nack). ERR_NOT_FOUND: no such queue
- * (returned). The body is borrowed until done is called. Thread safe. */
+ * (returned). The body is borrowed until done is called. Thread safe. Messages wait 10 s for a connection, and 30 s for a
+ * confirm, before they fail. */
 typedef void bus_done_fn(void *context, enum err_code code, const struct error *err);
 MUST_CHECK enum err_code bus_publish_async(struct bus_publisher *publisher, const struct bus_message *message,
                                            bus_done_fn *done, void *context, struct error *err);
@@ -86,18 +87,19 @@ struct bus_delivery {
     size_t body_bytes;
     const char *type;
     const char *message_id;
-    int64_t published_at_us;  /* publisher's timestamp header (x-granary-published-us), 0 when absent */
-    uint32_t delivery_count;  /* redeliveries by the broker so far (x-delivery-count) */
-    uint32_t attempt;         /* hops over delay queues so far (x-granary-attempt) */
-    uint64_t tag;             /* of the broker, for logs */
+    int64_t published_at_us; /* publisher's timestamp header (x-granary-published-us), 0 when absent */
+    uint32_t delivery_count; /* redeliveries by the broker so far (x-delivery-count) */
+    uint32_t attempt;        /* hops over delay queues so far (x-granary-attempt) */
+    uint64_t tag;            /* of the broker, for logs */
 };
 
 struct bus_consumer_options {
     const char *queue;
-    uint16_t prefetch;        /* bounds what is unsettled */
+    uint16_t prefetch; /* bounds what is unsettled */
 };
-MUST_CHECK enum err_code bus_consumer_open(const struct bus_options *options, const struct bus_consumer_options *consumer,
-                                           struct bus_consumer **out, struct error *err);
+MUST_CHECK enum err_code bus_consumer_open(const struct bus_options *options,
+                                           const struct bus_consumer_options *consumer, struct bus_consumer **out,
+                                           struct error *err);
 /* Unsettled deliveries go back to the queue. Deliveries still held must be settled or freed before. */
 void bus_consumer_close(struct bus_consumer *consumer);
 DEFINE_AUTO(struct bus_consumer, bus_consumer_close)
@@ -107,7 +109,8 @@ MUST_CHECK enum err_code bus_next(struct bus_consumer *consumer, int64_t timeout
                                   struct error *err);
 /* A connection lost since makes the delivery stale: settling it then does nothing, and it comes again. */
 bool bus_delivery_is_stale(const struct bus_delivery *delivery);
-/* Stop taking from the queue (cancels the consumer; what is unsettled stays unsettled), and go on. */
+/* Stop taking from the queue (cancels the consumer; what is unsettled stays unsettled, and what has arrived is still
+ * handed out), and go on. Both return at once. */
 void bus_consumer_pause(struct bus_consumer *consumer);
 void bus_consumer_resume(struct bus_consumer *consumer);
 bool bus_consumer_ready(struct bus_consumer *consumer, struct error *err);

@@ -40,7 +40,7 @@ static int64_t whole(const amqp_field_value_t *field)
 {
     int64_t value = 0;
     switch ((amqp_field_value_kind_t)field->kind) {
-    case AMQP_FIELD_KIND_I8: value = field->value.i8; break;
+    case AMQP_FIELD_KIND_I8: value = field->value.i8 < 0 ? 0 : (unsigned char)field->value.i8; break;
     case AMQP_FIELD_KIND_U8: value = field->value.u8; break;
     case AMQP_FIELD_KIND_I16: value = field->value.i16; break;
     case AMQP_FIELD_KIND_U16: value = field->value.u16; break;
@@ -85,29 +85,26 @@ static void read_death(const amqp_field_value_t *field, struct bus_meta *meta)
     }
 }
 
+static int64_t *number_of(struct bus_meta *meta, amqp_bytes_t key)
+{
+    return is(key, "x-granary-published-us") ? &meta->published_us
+           : is(key, "x-granary-attempt")    ? &meta->attempt
+           : is(key, "x-granary-sequence")   ? &meta->sequence
+           : is(key, "x-granary-dead-us")    ? &meta->dead_us
+           : is(key, "x-delivery-count")     ? &meta->delivery_count
+                                             : NULL;
+}
+
 static void read_entry(const amqp_table_entry_t *entry, struct bus_meta *meta)
 {
-    const struct {
-        const char *name;
-        int64_t *number;
-        amqp_bytes_t *text;
-    } known[] = {
-        {"x-granary-published-us", &meta->published_us, NULL},
-        {"x-granary-attempt", &meta->attempt, NULL},
-        {"x-granary-sequence", &meta->sequence, NULL},
-        {"x-granary-dead-us", &meta->dead_us, NULL},
-        {"x-delivery-count", &meta->delivery_count, NULL},
-        {"x-granary-reason", NULL, &meta->reason},
-        {"x-granary-queue", NULL, &meta->queue},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (is(entry->key, known[i].name) && known[i].number != NULL) {
-            *known[i].number = whole(&entry->value);
-        } else if (is(entry->key, known[i].name)) {
-            *known[i].text = text_of(&entry->value);
-        }
-    }
-    if (is(entry->key, "x-death")) {
+    int64_t *number = number_of(meta, entry->key);
+    if (number != NULL) {
+        *number = whole(&entry->value);
+    } else if (is(entry->key, "x-granary-reason")) {
+        meta->reason = text_of(&entry->value);
+    } else if (is(entry->key, "x-granary-queue")) {
+        meta->queue = text_of(&entry->value);
+    } else if (is(entry->key, "x-death")) {
         read_death(&entry->value, meta);
     }
 }

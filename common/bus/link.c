@@ -44,7 +44,7 @@ enum err_code bus_cond_init(pthread_cond_t *cond, struct error *err)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     int failure = pthread_cond_init(cond, &attributes);
     pthread_condattr_destroy(&attributes);
-    return failure == 0 ? OK : err_no_memory(err, sizeof *cond);
+    return failure == 0 ? OK : err_no_memory(err, sizeof(pthread_cond_t));
 }
 
 static struct timespec timespec_of(int64_t time_us)

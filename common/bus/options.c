@@ -13,11 +13,11 @@ static enum err_code parse_delays(const char *text, int64_t delays_us[BUS_LADDER
         return err_set(err, ERR_INVALID, "expected four delays in GRANARY_BUS_DELAYS but found %zu characters",
                        strlen(text));
     }
-    strcpy(copy, text);
+    memcpy(copy, text, strlen(text) + 1);
     for (char *part = strsep(&rest, ","); part != NULL; part = strsep(&rest, ",")) {
         int64_t delay_us = 0;
-        if (step == BUS_LADDER_STEPS || clock_parse_duration(part, &delay_us, err) != OK ||
-            delay_us < 1000 || delay_us > 24 * CLOCK_HOUR_US || (step > 0 && delay_us < parsed_us[step - 1])) {
+        if (step == BUS_LADDER_STEPS || clock_parse_duration(part, &delay_us, err) != OK || delay_us < 1000 ||
+            delay_us > 24 * CLOCK_HOUR_US || (step > 0 && delay_us < parsed_us[step - 1])) {
             return err_set(err, ERR_INVALID,
                            "expected four rising delays from 1ms to 24h in GRANARY_BUS_DELAYS but found \"%s\"; "
                            "hint: \"10s,1m,10m,1h\"",

@@ -48,17 +48,16 @@ static void waiter_release(struct waiter **held)
     }
 }
 
-static enum err_code waiter_new(struct waiter **out, struct error *err)
+/* NULL when out of memory. */
+static struct waiter *waiter_new(void)
 {
     AUTO(free_auto) struct waiter *waiter = calloc(1, sizeof *waiter);
-    if (waiter == NULL) {
-        return err_no_memory(err, sizeof *waiter);
+    if (waiter == NULL || bus_cond_init(&waiter->settled, NULL) != OK) {
+        return NULL;
     }
-    TRY(bus_cond_init(&waiter->settled, err));
     pthread_mutex_init(&waiter->lock, NULL);
     waiter->holders = 1;
-    *out = TAKE(waiter);
-    return OK;
+    return TAKE(waiter);
 }
 
 static void on_done(void *context, enum err_code code, const struct error *err)
@@ -90,8 +89,10 @@ static enum err_code await(struct waiter *waiter, int64_t deadline_us, struct er
 enum err_code bus_publisher_send(struct bus_publisher *publisher, const struct bus_outgoing *message,
                                  int64_t timeout_us, struct error *err)
 {
-    AUTO(waiter_release) struct waiter *waiter = NULL;
-    TRY(waiter_new(&waiter, err));
+    AUTO(waiter_release) struct waiter *waiter = waiter_new();
+    if (waiter == NULL) {
+        return err_no_memory(err, sizeof *waiter);
+    }
     int64_t deadline_us = clock_monotonic_us() + timeout_us;
     struct bus_outgoing copied = *message;
     copied.copy_body = true; /* the caller's body may be gone before the message is */

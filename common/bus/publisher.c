@@ -112,6 +112,16 @@ static enum err_code take_frame(void *self, const amqp_frame_t *frame, struct er
     return OK;
 }
 
+/* The library wants void *, and only reads. */
+static void *unconst(const void *pointer)
+{
+    union {
+        const void *in;
+        void *out;
+    } same = {.in = pointer};
+    return same.out;
+}
+
 static enum err_code write_entry(struct bus_publisher *publisher, const struct entry *entry, uint64_t tag,
                                  struct error *err)
 {
@@ -128,8 +138,7 @@ static enum err_code write_entry(struct bus_publisher *publisher, const struct e
         .type = amqp_cstring_bytes(message->type),
         .headers = bus_meta_write(&meta, entries),
     };
-    /* The library wants void *, and only reads. */
-    amqp_bytes_t body = {.len = message->body_bytes, .bytes = (void *)(uintptr_t)message->body};
+    amqp_bytes_t body = {.len = message->body_bytes, .bytes = unconst(message->body)};
     int status = amqp_basic_publish(publisher->link.connection, BUS_CHANNEL, amqp_cstring_bytes(message->exchange),
                                     amqp_cstring_bytes(message->routing_key), 1, 0, &properties, body);
     return bus_status_check(status, "publish", err);

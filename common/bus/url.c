@@ -154,6 +154,14 @@ static enum err_code parse_url(const char *url, struct bus_settings *settings, s
     return OK;
 }
 
+/* The caller's AUTO then frees nothing. */
+static struct bus_settings hand_on(struct bus_settings *settings)
+{
+    struct bus_settings taken = *settings;
+    *settings = (struct bus_settings){0};
+    return taken;
+}
+
 static enum err_code copy_text(const char *text, const char *otherwise, char **out, struct error *err)
 {
     const char *source = text != NULL && text[0] != '\0' ? text : otherwise;
@@ -195,8 +203,7 @@ enum err_code bus_settings_parse(const struct bus_options *options, struct bus_s
     TRY(parse_url(options->url == NULL ? "" : options->url, &settings, err));
     TRY(copy_text(options->password, settings.password, &settings.password, err));
     TRY(fill_delays(options->delays_us, &settings, err));
-    *out = settings;
-    settings = (struct bus_settings){0};
+    *out = hand_on(&settings);
     return OK;
 }
 
@@ -212,8 +219,7 @@ enum err_code bus_settings_copy(const struct bus_settings *from, struct bus_sett
     settings.port = from->port;
     settings.tls = from->tls;
     memcpy(settings.delays_us, from->delays_us, sizeof settings.delays_us);
-    *out = settings;
-    settings = (struct bus_settings){0};
+    *out = hand_on(&settings);
     return OK;
 }
 

@@ -21,14 +21,14 @@ struct event_reap_item {
 };
 struct event_reap {
     struct uuid table_id;
-    struct uuid claim_lock_id;  /* nil in a fresh event; on the retry ladder the claim that goes on */
-    int64_t claim_token;        /* 0 likewise */
-    size_t count;               /* 1..500 */
+    struct uuid claim_lock_id; /* nil in a fresh event; on the retry ladder the claim that goes on */
+    int64_t claim_token;       /* 0 likewise */
+    size_t count;              /* 1..500 */
     struct event_reap_item *items;
 };
 MUST_CHECK enum err_code event_reap_encode(const struct event_reap *event, struct buf *out, struct error *err);
-MUST_CHECK enum err_code event_reap_decode(const void *data, size_t length, struct arena *arena,
-                                           struct event_reap *out, struct error *err);
+MUST_CHECK enum err_code event_reap_decode(const void *data, size_t length, struct arena *arena, struct event_reap *out,
+                                           struct error *err);
 
 /* --- rewrite.v1, queue "rewrite.<pool>": one attempt to rewrite inputs into outputs ------------------------------ */
 #define EVENT_REWRITE_TYPE "rewrite.v1"
@@ -89,9 +89,9 @@ struct event_intake_segment {
     bool keyed;              /* had an Idempotency-Key */
     uint8_t body_sha256[32]; /* of the request body as sent; zeros when not keyed */
     uint32_t row_count, reject_count;
-    const void *rows;        /* batch_encode of the table's schema version; borrowed */
+    const void *rows; /* batch_encode of the table's schema version; borrowed */
     size_t rows_bytes;
-    const void *rejects;     /* batch_encode of ingest_rejects_schema */
+    const void *rejects; /* batch_encode of ingest_rejects_schema */
     size_t rejects_bytes;
 };
 struct event_intake {

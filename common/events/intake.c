@@ -106,16 +106,17 @@ struct reader {
     const uint8_t *at, *end;
 };
 
-static enum err_code take(struct reader *reader, size_t length, const char *what, const uint8_t **out,
-                          struct error *err)
+/* The next bytes; NULL (ERR_INVALID) when there are not so many. */
+static const uint8_t *take(struct reader *reader, size_t length, const char *what, struct error *err)
 {
     if (length > (size_t)(reader->end - reader->at)) {
-        return err_set(err, ERR_INVALID, "expected %zu bytes of \"%s\" but found %zu", length, what,
-                       (size_t)(reader->end - reader->at));
+        (void)err_set(err, ERR_INVALID, "expected %zu bytes of \"%s\" but found %zu", length, what,
+                      (size_t)(reader->end - reader->at));
+        return NULL;
     }
-    *out = reader->at;
+    const uint8_t *taken = reader->at;
     reader->at += length;
-    return OK;
+    return taken;
 }
 
 static uint64_t number_at(const uint8_t *at, size_t bytes)
@@ -129,16 +130,20 @@ static uint64_t number_at(const uint8_t *at, size_t bytes)
 
 static enum err_code take_u32(struct reader *reader, const char *what, uint32_t *out, struct error *err)
 {
-    const uint8_t *at = NULL;
-    TRY(take(reader, 4, what, &at, err));
+    const uint8_t *at = take(reader, 4, what, err);
+    if (at == NULL) {
+        return ERR_INVALID;
+    }
     *out = (uint32_t)number_at(at, 4);
     return OK;
 }
 
 static enum err_code take_uuid(struct reader *reader, const char *what, struct uuid *out, struct error *err)
 {
-    const uint8_t *at = NULL;
-    TRY(take(reader, sizeof out->bytes, what, &at, err));
+    const uint8_t *at = take(reader, sizeof out->bytes, what, err);
+    if (at == NULL) {
+        return ERR_INVALID;
+    }
     memcpy(out->bytes, at, sizeof out->bytes);
     return OK;
 }
@@ -148,9 +153,11 @@ static enum err_code take_part(struct reader *reader, const char *what, const vo
                                struct error *err)
 {
     uint32_t length = 0;
-    const uint8_t *at = NULL;
     TRY(take_u32(reader, what, &length, err));
-    TRY(take(reader, length, what, &at, err));
+    const uint8_t *at = take(reader, length, what, err);
+    if (at == NULL) {
+        return ERR_INVALID;
+    }
     *out = at;
     *out_bytes = length;
     return OK;
@@ -158,14 +165,19 @@ static enum err_code take_part(struct reader *reader, const char *what, const vo
 
 static enum err_code take_segment(struct reader *reader, struct event_intake_segment *segment, struct error *err)
 {
-    const uint8_t *at = NULL;
     TRY(take_uuid(reader, "batch id", &segment->batch_id, err));
-    TRY(take(reader, 1, "keyed", &at, err));
+    const uint8_t *at = take(reader, 1, "keyed", err);
+    if (at == NULL) {
+        return ERR_INVALID;
+    }
     if (*at > 1) {
         return err_set(err, ERR_INVALID, "expected 0 or 1 at \"keyed\" but found %u", (unsigned)*at);
     }
     segment->keyed = *at == 1;
-    TRY(take(reader, sizeof segment->body_sha256, "body sha256", &at, err));
+    at = take(reader, sizeof segment->body_sha256, "body sha256", err);
+    if (at == NULL) {
+        return ERR_INVALID;
+    }
     memcpy(segment->body_sha256, at, sizeof segment->body_sha256);
     TRY(take_u32(reader, "row count", &segment->row_count, err));
     TRY(take_u32(reader, "reject count", &segment->reject_count, err));
