@@ -55,6 +55,7 @@ struct bus_message {
     const char *content_type; /* "application/json" or "application/x-granary-batches" */
     const char *type;         /* message type with version: "reap.v1" */
     const char *message_id;   /* UUID text, may be "" */
+    int64_t published_at_us;  /* by whichever clock the consumer will ask; 0: the machine's, now */
 };
 
 /* --- publishing: with confirms --------------------------------------------------------------------------------- */

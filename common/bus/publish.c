@@ -9,6 +9,7 @@ static struct bus_outgoing outgoing_of(const struct bus_message *message)
                                  .content_type = message->content_type,
                                  .type = message->type,
                                  .message_id = message->message_id,
+                                 .meta = {.published_us = message->published_at_us},
                                  .body = message->body,
                                  .body_bytes = message->body_bytes};
 }

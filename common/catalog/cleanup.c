@@ -9,10 +9,11 @@ static const char SQL_UNLOCK_MERGED[] =
     "  select p.partition_id from granary.partitions p"
     "  where p.table_id = $1 and not p.active and p.lock_kind = 'merge' and p.deactivation_reason = 'merge'"
     "    and p.deactivated_at <= clock_timestamp() - $2::interval"
-    "    and" CATALOG_SQL_NOT_HELD("p") " and" CATALOG_SQL_NOT_PAUSED
-    "  order by p.deactivated_at, p.partition_id limit $3 for update of p skip locked)"
-    " update granary.partitions p set lock_id = null, lock_kind = null from over"
-    " where p.partition_id = over.partition_id returning p.partition_id, p.deactivated_at";
+    "    and" CATALOG_SQL_NOT_HELD(
+        "p") " and" CATALOG_SQL_NOT_PAUSED
+             "  order by p.deactivated_at, p.partition_id limit $3 for update of p skip locked)"
+             " update granary.partitions p set lock_id = null, lock_kind = null from over"
+             " where p.partition_id = over.partition_id returning p.partition_id, p.deactivated_at";
 
 static const char SQL_TABLES[] =
     "select distinct p.table_id from granary.partitions p join granary.locks l on l.lock_id = p.lock_id"
@@ -33,12 +34,12 @@ static const char SQL_SWEEP_STAGED[] =
 
 /* Attempt and lock rows first, the order in which granary.attempt_renew takes them. */
 static const char SQL_STALE_ATTEMPTS[] =
-    "select a.attempt_id, a.lock_id, a.output_lock_id from granary.attempts a join granary.locks l on l.lock_id = a.lock_id"
+    "select a.attempt_id, a.lock_id, a.output_lock_id from granary.attempts a join granary.locks l on l.lock_id = "
+    "a.lock_id"
     " where a.kind = 'merge' and a.state in ('planned', 'running') and l.expires_at <= clock_timestamp()"
     " order by a.attempt_id limit $1 for update of a, l skip locked";
-static const char SQL_RELEASE_INPUTS[] =
-    "update granary.partitions p set lock_id = null, lock_kind = null"
-    " where p.lock_id = any($1::uuid[]) and p.active and p.lock_kind = 'merge'";
+static const char SQL_RELEASE_INPUTS[] = "update granary.partitions p set lock_id = null, lock_kind = null"
+                                         " where p.lock_id = any($1::uuid[]) and p.active and p.lock_kind = 'merge'";
 static const char SQL_GIVE_UP_OUTPUTS[] =
     "update granary.partitions p set lock_id = null, lock_kind = null, deactivation_reason = 'abandoned',"
     "  deactivated_by = $2 where p.lock_id = any($1::uuid[]) and not p.active and p.deactivation_reason is null";
@@ -57,7 +58,8 @@ static const char SQL_SWEEP_LOCKS[] =
 static const char SQL_PRUNE_LINEAGE[] =
     "delete from granary.lineage where ctid = any (array("
     "  select l.ctid from granary.lineage l where l.created_at < clock_timestamp() - $1::interval"
-    "    and not exists (select from granary.partitions p where p.partition_id in (l.child_id, l.parent_id)) limit $2))";
+    "    and not exists (select from granary.partitions p where p.partition_id in (l.child_id, l.parent_id)) limit "
+    "$2))";
 static const char SQL_PRUNE_ATTEMPTS[] =
     "delete from granary.attempts where attempt_id in ("
     "  select a.attempt_id from granary.attempts a where a.finished_at < clock_timestamp() - $1::interval limit $2)";
@@ -169,10 +171,9 @@ enum err_code catalog_cleanup_sweep_attempts(struct catalog *catalog, const char
     }
     TRY(catalog_execute(catalog, SQL_RELEASE_INPUTS,
                         CATALOG_VALUES(catalog_array(CATALOG_UUID, inputs, sizeof *inputs, count)), NULL, err));
-    TRY(catalog_execute(catalog, SQL_GIVE_UP_OUTPUTS,
-                        CATALOG_VALUES(catalog_array(CATALOG_UUID, outputs, sizeof *outputs, count),
-                                       catalog_text(actor)),
-                        NULL, err));
+    TRY(catalog_execute(
+        catalog, SQL_GIVE_UP_OUTPUTS,
+        CATALOG_VALUES(catalog_array(CATALOG_UUID, outputs, sizeof *outputs, count), catalog_text(actor)), NULL, err));
     TRY(catalog_execute(catalog, SQL_ABANDON_ATTEMPTS,
                         CATALOG_VALUES(catalog_array(CATALOG_UUID, attempts, sizeof *attempts, count)), NULL, err));
     TRY(catalog_commit(TAKE(transaction), err));

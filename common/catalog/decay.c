@@ -12,43 +12,48 @@ static const char SQL_ANY[] =
 static const char SQL_MEASURE[] =
     "with due as ("
     "  select p.row_count, p.data_bytes, p.min_timestamp, p.max_timestamp,"
-    "         p.lock_id is null and" CATALOG_SQL_NOT_HELD("p") " and" CATALOG_SQL_NOT_PAUSED " as free"
-    "  from granary.partitions p where" CATALOG_SQL_PAST_RETENTION("p") ")"
-    "select count(*) filter (where free), coalesce(sum(row_count) filter (where free), 0)::bigint,"
-    "       coalesce(sum(data_bytes) filter (where free), 0)::bigint,"
-    "       count(*) filter (where not free), coalesce(sum(row_count) filter (where not free), 0)::bigint,"
-    "       (select coalesce(sum(a.row_count), 0)::bigint from granary.partitions a where a.table_id = $1 and a.active),"
-    "       (select coalesce(sum(i.row_count), 0)::bigint from granary.partitions i"
-    "        where i.table_id = $1 and not i.active and i.deactivation_reason = 'decay'"
-    "          and i.deactivated_at > clock_timestamp() - interval '24 hours'"
-    "          and coalesce(i.deactivated_by, '') not like 'plan:%')"
-    "     + (select coalesce(sum(r.row_count), 0)::bigint from granary.receipts r"
-    "        where r.table_id = $1 and r.deactivation_reason = 'decay'"
-    "          and r.deactivated_at > clock_timestamp() - interval '24 hours'"
-    "          and coalesce(r.deactivated_by, '') not like 'plan:%'),"
-    "       min(min_timestamp) filter (where free), max(max_timestamp) filter (where free)"
-    " from due";
+    "         p.lock_id is null and" CATALOG_SQL_NOT_HELD(
+        "p") " and" CATALOG_SQL_NOT_PAUSED " as free"
+             "  from granary.partitions p where" CATALOG_SQL_PAST_RETENTION(
+                 "p") ")"
+                      "select count(*) filter (where free), coalesce(sum(row_count) filter (where free), 0)::bigint,"
+                      "       coalesce(sum(data_bytes) filter (where free), 0)::bigint,"
+                      "       count(*) filter (where not free), coalesce(sum(row_count) filter (where not free), "
+                      "0)::bigint,"
+                      "       (select coalesce(sum(a.row_count), 0)::bigint from granary.partitions a where a.table_id "
+                      "= $1 and a.active),"
+                      "       (select coalesce(sum(i.row_count), 0)::bigint from granary.partitions i"
+                      "        where i.table_id = $1 and not i.active and i.deactivation_reason = 'decay'"
+                      "          and i.deactivated_at > clock_timestamp() - interval '24 hours'"
+                      "          and coalesce(i.deactivated_by, '') not like 'plan:%')"
+                      "     + (select coalesce(sum(r.row_count), 0)::bigint from granary.receipts r"
+                      "        where r.table_id = $1 and r.deactivation_reason = 'decay'"
+                      "          and r.deactivated_at > clock_timestamp() - interval '24 hours'"
+                      "          and coalesce(r.deactivated_by, '') not like 'plan:%'),"
+                      "       min(min_timestamp) filter (where free), max(max_timestamp) filter (where free)"
+                      " from due";
 
 /* Row locks on at most $5 partitions, taken in the order of the index; skips those that another run is taking. */
 static const char SQL_BATCH[] =
     "with doomed as ("
-    "  select p.partition_id from granary.partitions p where" CATALOG_SQL_DECAYABLE("p")
-    "  order by p.max_timestamp, p.partition_id limit $5 for update of p skip locked),"
-    " gone as ("
-    "  update granary.partitions p set active = false, deactivation_reason = $3::granary.reason, deactivated_by = $4"
-    "  from doomed where p.partition_id = doomed.partition_id returning p.row_count, p.data_bytes)"
-    "select count(*), coalesce(sum(row_count), 0)::bigint, coalesce(sum(data_bytes), 0)::bigint from gone";
+    "  select p.partition_id from granary.partitions p where" CATALOG_SQL_DECAYABLE(
+        "p") "  order by p.max_timestamp, p.partition_id limit $5 for update of p skip locked),"
+             " gone as ("
+             "  update granary.partitions p set active = false, deactivation_reason = $3::granary.reason, "
+             "deactivated_by = $4"
+             "  from doomed where p.partition_id = doomed.partition_id returning p.row_count, p.data_bytes)"
+             "select count(*), coalesce(sum(row_count), 0)::bigint, coalesce(sum(data_bytes), 0)::bigint from gone";
 
 static const char SQL_PLANNED[] =
     "with doomed as ("
     "  select p.partition_id from granary.partitions p"
     "  join granary.plan_items i on i.plan_id = $3 and i.partition_id = p.partition_id and i.version = p.version"
-    "  where" CATALOG_SQL_DECAYABLE("p")
-    "  order by p.max_timestamp, p.partition_id limit $5 for update of p skip locked),"
-    " gone as ("
-    "  update granary.partitions p set active = false, deactivation_reason = 'decay', deactivated_by = $4"
-    "  from doomed where p.partition_id = doomed.partition_id returning p.row_count, p.data_bytes)"
-    "select count(*), coalesce(sum(row_count), 0)::bigint, coalesce(sum(data_bytes), 0)::bigint from gone";
+    "  where" CATALOG_SQL_DECAYABLE(
+        "p") "  order by p.max_timestamp, p.partition_id limit $5 for update of p skip locked),"
+             " gone as ("
+             "  update granary.partitions p set active = false, deactivation_reason = 'decay', deactivated_by = $4"
+             "  from doomed where p.partition_id = doomed.partition_id returning p.row_count, p.data_bytes)"
+             "select count(*), coalesce(sum(row_count), 0)::bigint, coalesce(sum(data_bytes), 0)::bigint from gone";
 
 enum err_code catalog_decay_any(struct catalog *catalog, const struct uuid *table_id, int64_t cutoff_us, bool *out_any,
                                 struct error *err)

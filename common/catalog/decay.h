@@ -6,11 +6,11 @@
 
 /* What lies past a cutoff. cutoff_us INT64_MAX takes the whole table (a dropped one). */
 struct catalog_decay_measure {
-    int64_t partitions, rows, bytes;               /* that would decay now: unlocked, not held, deleting not paused */
-    int64_t overdue_partitions, overdue_rows;      /* past the cutoff but locked or held */
-    int64_t rows_active;                           /* of the table, those past the cutoff included */
-    int64_t rows_deactivated;                      /* decayed in the last 24 h without an approved plan */
-    int64_t oldest_us, newest_us;                  /* of what would decay; 0 when nothing would */
+    int64_t partitions, rows, bytes;          /* that would decay now: unlocked, not held, deleting not paused */
+    int64_t overdue_partitions, overdue_rows; /* past the cutoff but locked or held */
+    int64_t rows_active;                      /* of the table, those past the cutoff included */
+    int64_t rows_deactivated;                 /* decayed in the last 24 h without an approved plan */
+    int64_t oldest_us, newest_us;             /* of what would decay; 0 when nothing would */
 };
 /* A first, cheap question: is anything past the cutoff at all? Reads one index entry. */
 MUST_CHECK enum err_code catalog_decay_any(struct catalog *catalog, const struct uuid *table_id, int64_t cutoff_us,

@@ -9,11 +9,11 @@
 #include "common/catalog/predicates.h"
 
 /* Reads only, by key. */
-static const char SQL_COLLECT[] =
-    "select p.partition_id, p.deactivated_at from granary.partitions p"
-    " where" CATALOG_SQL_REAPABLE("p") " and" CATALOG_SQL_CLAIMABLE("p")
-    "   and (p.deactivated_at, p.partition_id) > ($5, coalesce($6, '00000000-0000-0000-0000-000000000000'::uuid))"
-    " order by p.deactivated_at, p.partition_id limit $7";
+static const char SQL_COLLECT[] = "select p.partition_id, p.deactivated_at from granary.partitions p"
+                                  " where" CATALOG_SQL_REAPABLE("p") " and" CATALOG_SQL_CLAIMABLE(
+                                      "p") "   and (p.deactivated_at, p.partition_id) > ($5, coalesce($6, "
+                                           "'00000000-0000-0000-0000-000000000000'::uuid))"
+                                           " order by p.deactivated_at, p.partition_id limit $7";
 
 /* Reads only; walks from table to table over the index instead of over all inactive rows. */
 static const char SQL_TABLES[] =
@@ -27,16 +27,15 @@ static const char SQL_CLAIM_LOCK[] =
     " values ($1, 'reap', $2, 'reaping', clock_timestamp() + $3::interval) returning token";
 
 /* Row locks in the order of the ids, so that two reapers with the same ids cannot wait for each other in a ring. */
-static const char SQL_CLAIM[] =
-    "with wanted as ("
-    "  select p.partition_id from granary.partitions p"
-    "  join unnest($5::uuid[], $6::timestamptz[]) e (partition_id, deactivated_at)"
-    "    on p.partition_id = e.partition_id and p.deactivated_at = e.deactivated_at"
-    "  where" CATALOG_SQL_REAPABLE("p") " and" CATALOG_SQL_CLAIMABLE("p")
-    "  order by p.partition_id for update of p skip locked)"
-    " update granary.partitions p set lock_id = $7, lock_kind = 'reap'"
-    " from wanted w where p.partition_id = w.partition_id"
-    " returning p.partition_id, p.deactivated_at, p.path";
+static const char SQL_CLAIM[] = "with wanted as ("
+                                "  select p.partition_id from granary.partitions p"
+                                "  join unnest($5::uuid[], $6::timestamptz[]) e (partition_id, deactivated_at)"
+                                "    on p.partition_id = e.partition_id and p.deactivated_at = e.deactivated_at"
+                                "  where" CATALOG_SQL_REAPABLE("p") " and" CATALOG_SQL_CLAIMABLE(
+                                    "p") "  order by p.partition_id for update of p skip locked)"
+                                         " update granary.partitions p set lock_id = $7, lock_kind = 'reap'"
+                                         " from wanted w where p.partition_id = w.partition_id"
+                                         " returning p.partition_id, p.deactivated_at, p.path";
 
 static const char SQL_RENEW[] =
     "update granary.locks set expires_at = greatest(expires_at, clock_timestamp() + $3::interval)"
@@ -77,9 +76,8 @@ static const char SQL_FAILED[] =
     " on conflict (partition_id) do update set tries = reap_failures.tries + 1, last_error = excluded.last_error,"
     "   last_at = clock_timestamp()";
 
-static const char SQL_RELEASE[] =
-    "delete from granary.locks l where l.lock_id = $1 and l.token = $2"
-    " and not exists (select from granary.partitions p where p.lock_id = l.lock_id)";
+static const char SQL_RELEASE[] = "delete from granary.locks l where l.lock_id = $1 and l.token = $2"
+                                  " and not exists (select from granary.partitions p where p.lock_id = l.lock_id)";
 
 struct catalog_reap_graces catalog_reap_graces_of(const struct table_settings *settings)
 {
@@ -99,8 +97,8 @@ static struct catalog_value grace(int64_t grace_us)
 
 enum err_code catalog_reap_collect(struct catalog *catalog, const struct uuid *table_id,
                                    const struct catalog_reap_graces *graces, const struct catalog_reap_item *after,
-                                   size_t limit, struct arena *arena, struct catalog_reap_item **out,
-                                   size_t *out_count, struct error *err)
+                                   size_t limit, struct arena *arena, struct catalog_reap_item **out, size_t *out_count,
+                                   struct error *err)
 {
     AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
     TRY(catalog_query(catalog, SQL_COLLECT,
@@ -228,13 +226,12 @@ enum err_code catalog_reap_claim(struct catalog_transaction *transaction, const 
     return OK;
 }
 
-static enum err_code renew(struct catalog_transaction *transaction, const struct catalog_claim *claim,
-                           int64_t lease_us, struct error *err)
+static enum err_code renew(struct catalog_transaction *transaction, const struct catalog_claim *claim, int64_t lease_us,
+                           struct error *err)
 {
-    return catalog_execute_expect(transaction, SQL_RENEW,
-                                  CATALOG_VALUES(catalog_uuid(&claim->lock_id), catalog_i64(claim->token),
-                                                 catalog_interval(lease_us)),
-                                  1, err);
+    return catalog_execute_expect(
+        transaction, SQL_RENEW,
+        CATALOG_VALUES(catalog_uuid(&claim->lock_id), catalog_i64(claim->token), catalog_interval(lease_us)), 1, err);
 }
 
 enum err_code catalog_reap_resume(struct catalog_transaction *transaction, const struct uuid *table_id,
@@ -266,19 +263,19 @@ enum err_code catalog_reap_delete(struct catalog_transaction *transaction, const
         transaction, SQL_DELETE,
         CATALOG_VALUES(catalog_uuid(&claim->lock_id),
                        catalog_array(CATALOG_UUID, &items[0].partition_id, sizeof items[0], count),
-                       catalog_array(CATALOG_JSON, &items[0].answers_json, sizeof items[0], count),
-                       catalog_text(owner), catalog_i64(claim->token)),
+                       catalog_array(CATALOG_JSON, &items[0].answers_json, sizeof items[0], count), catalog_text(owner),
+                       catalog_i64(claim->token)),
         count, err);
 }
 
-enum err_code catalog_reap_remaining(struct catalog *catalog, const struct catalog_claim *claim,
-                                     const struct uuid *ids, size_t count, size_t *out_remaining, struct error *err)
+enum err_code catalog_reap_remaining(struct catalog *catalog, const struct catalog_claim *claim, const struct uuid *ids,
+                                     size_t count, size_t *out_remaining, struct error *err)
 {
     AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
-    TRY(catalog_query(catalog, SQL_REMAINING,
-                      CATALOG_VALUES(catalog_array(CATALOG_UUID, ids, sizeof ids[0], count),
-                                     catalog_uuid(&claim->lock_id)),
-                      &rows, err));
+    TRY(catalog_query(
+        catalog, SQL_REMAINING,
+        CATALOG_VALUES(catalog_array(CATALOG_UUID, ids, sizeof ids[0], count), catalog_uuid(&claim->lock_id)), &rows,
+        err));
     *out_remaining = (size_t)catalog_get_i64(rows, 0, 0);
     return OK;
 }
@@ -288,12 +285,12 @@ enum err_code catalog_reap_failed(struct catalog_transaction *transaction, const
                                   struct error *err)
 {
     TRY(renew(transaction, claim, lease_us, err));
-    return catalog_execute(catalog_in(transaction), SQL_FAILED,
-                           CATALOG_VALUES(catalog_array(CATALOG_UUID, &failures[0].partition_id, sizeof failures[0],
-                                                        count),
-                                          catalog_array(CATALOG_TEXT, &failures[0].text, sizeof failures[0], count),
-                                          catalog_uuid(&claim->lock_id)),
-                           NULL, err);
+    return catalog_execute(
+        catalog_in(transaction), SQL_FAILED,
+        CATALOG_VALUES(catalog_array(CATALOG_UUID, &failures[0].partition_id, sizeof failures[0], count),
+                       catalog_array(CATALOG_TEXT, &failures[0].text, sizeof failures[0], count),
+                       catalog_uuid(&claim->lock_id)),
+        NULL, err);
 }
 
 enum err_code catalog_reap_release(struct catalog_transaction *transaction, const struct catalog_claim *claim,

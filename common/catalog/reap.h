@@ -56,9 +56,9 @@ struct catalog_reaped {
 };
 /* Deletes the rows and writes their receipts: every one of them must still be under this claim, unexpired, else
  * ERR_CONFLICT and nothing changes. */
-MUST_CHECK enum err_code catalog_reap_delete(struct catalog_transaction *transaction,
-                                             const struct catalog_claim *claim, const struct catalog_reaped *items,
-                                             size_t count, const char *owner, struct error *err);
+MUST_CHECK enum err_code catalog_reap_delete(struct catalog_transaction *transaction, const struct catalog_claim *claim,
+                                             const struct catalog_reaped *items, size_t count, const char *owner,
+                                             struct error *err);
 /* Which of these still have a row under the claim: after a commit whose answer was lost. */
 MUST_CHECK enum err_code catalog_reap_remaining(struct catalog *catalog, const struct catalog_claim *claim,
                                                 const struct uuid *ids, size_t count, size_t *out_remaining,
@@ -69,8 +69,7 @@ struct catalog_reap_failure {
     const char *text;
 };
 /* Notes why objects could not be deleted, and renews the claim for the wait to come. */
-MUST_CHECK enum err_code catalog_reap_failed(struct catalog_transaction *transaction,
-                                             const struct catalog_claim *claim,
+MUST_CHECK enum err_code catalog_reap_failed(struct catalog_transaction *transaction, const struct catalog_claim *claim,
                                              const struct catalog_reap_failure *failures, size_t count,
                                              int64_t lease_us, struct error *err);
 /* Removes the claim's lock if no partition is under it any more. */

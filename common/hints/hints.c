@@ -13,8 +13,7 @@ struct bus_queue_spec hints_queue(void)
     return (struct bus_queue_spec){.name = HINTS_QUEUE};
 }
 
-enum err_code hints_have_room(const struct bus_options *options, int64_t max_backlog, bool *out_room,
-                              struct error *err)
+enum err_code hints_have_room(const struct bus_options *options, int64_t max_backlog, bool *out_room, struct error *err)
 {
     struct bus_queue_depth depth;
     TRY(bus_queue_inspect(options, HINTS_QUEUE, &depth, err));

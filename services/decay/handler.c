@@ -155,7 +155,8 @@ static enum err_code decay_all(struct decay *decay, struct progress *progress, e
             struct error table_err = {0};
             progress->tables++;
             if (decay_table(decay, &tables[i], progress, &table_err) != OK) {
-                log_warn("a table could not be decayed", LOG_UUID("table_id", &tables[i].table_id), LOG_ERR(&table_err));
+                log_warn("a table could not be decayed", LOG_UUID("table_id", &tables[i].table_id),
+                         LOG_ERR(&table_err));
                 *out_exit = SERVICE_PARTIAL;
             }
         }

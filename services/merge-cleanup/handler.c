@@ -45,7 +45,8 @@ enum err_code merge_cleanup_open(struct service *service, const void *config_of_
     *out_state = cleanup; /* the frame closes it, whole or half */
     cleanup->config = config;
     cleanup->service = service;
-    cleanup->unlocked = metrics_counter(registry, "granary_cleanup_unlocked_total", NULL, "Merged partitions unlocked.");
+    cleanup->unlocked =
+        metrics_counter(registry, "granary_cleanup_unlocked_total", NULL, "Merged partitions unlocked.");
     cleanup->given_up = metrics_counter(registry, "granary_cleanup_given_up_total", NULL,
                                         "Staged partitions given up because their writer's lock ran out.");
     cleanup->abandoned = metrics_counter(registry, "granary_cleanup_attempts_abandoned_total", NULL,
@@ -113,8 +114,8 @@ static enum err_code unlock_table(struct cleanup *cleanup, const struct uuid *ta
     for (size_t count = limit; count == limit && !service_stopping(cleanup->service);) {
         struct catalog_reap_item *items;
         arena_reset(arena);
-        TRY(catalog_cleanup_unlock_merged(cleanup->catalog, table_id, table.settings.merge_cleanup_grace_us, limit, arena,
-                                          &items, &count, err));
+        TRY(catalog_cleanup_unlock_merged(cleanup->catalog, table_id, table.settings.merge_cleanup_grace_us, limit,
+                                          arena, &items, &count, err));
         progress->unlocked += (int64_t)count;
         FAULT_POINT("cleanup.after_unlock");
         if (count != 0 && !progress->backlog_full) {
@@ -159,8 +160,8 @@ static enum err_code unlock_all(struct cleanup *cleanup, struct progress *progre
     }
 }
 
-static enum err_code clean(struct cleanup *cleanup, bool paused, struct progress *progress,
-                           enum service_exit *out_exit, struct error *err)
+static enum err_code clean(struct cleanup *cleanup, bool paused, struct progress *progress, enum service_exit *out_exit,
+                           struct error *err)
 {
     const struct catalog_prune_ages ages = {
         .attempts_us = cleanup->config->keep_attempts_us,
@@ -186,12 +187,13 @@ static void tell(struct cleanup *cleanup, int64_t started_us, const struct progr
     metric_add(cleanup->given_up, progress->given_up);
     metric_add(cleanup->abandoned, progress->abandoned);
     metric_add(cleanup->locks, progress->locks);
-    (void)snprintf(counts, sizeof counts,
-                   "{\"unlocked\":%lld,\"given_up\":%lld,\"attempts_abandoned\":%lld,\"locks\":%lld,\"receipts_pruned\":%llu,"
-                   "\"batch_days_dropped\":%lld}",
-                   (long long)progress->unlocked, (long long)progress->given_up, (long long)progress->abandoned,
-                   (long long)progress->locks, (unsigned long long)progress->pruned.receipts,
-                   (long long)progress->pruned.batch_days);
+    (void)snprintf(
+        counts, sizeof counts,
+        "{\"unlocked\":%lld,\"given_up\":%lld,\"attempts_abandoned\":%lld,\"locks\":%lld,\"receipts_pruned\":%llu,"
+        "\"batch_days_dropped\":%lld}",
+        (long long)progress->unlocked, (long long)progress->given_up, (long long)progress->abandoned,
+        (long long)progress->locks, (unsigned long long)progress->pruned.receipts,
+        (long long)progress->pruned.batch_days);
     log_info("merge cleanup ran", LOG_TEXT("counts", counts));
     const struct catalog_job_run run = {
         .job = service_name(cleanup->service),

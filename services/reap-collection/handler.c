@@ -39,8 +39,8 @@ enum err_code reap_collection_open(struct service *service, const void *config_o
     collection->config = config;
     collection->partitions = metrics_counter(service_metrics(service), "granary_collection_partitions_total", NULL,
                                              "Partitions named in reap events.");
-    collection->events = metrics_counter(service_metrics(service), "granary_collection_events_total", NULL,
-                                         "Reap events published.");
+    collection->events =
+        metrics_counter(service_metrics(service), "granary_collection_events_total", NULL, "Reap events published.");
     const struct catalog_options options = {
         .url = config->catalog.url,
         .password = config->catalog.password,

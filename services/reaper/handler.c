@@ -31,7 +31,8 @@ void reaper_metrics_init(struct reaper_metrics *metrics, struct metrics *registr
     metrics->events = metrics_counter(registry, "granary_reaper_events_total", NULL, "Reap events handled.");
     metrics->malformed = metrics_counter(registry, "granary_reaper_malformed_events_total", NULL,
                                          "Reap events that could not be read and went to the dead queue.");
-    metrics->seconds = metrics_histogram(registry, "granary_reaper_event_seconds", NULL, "Time to handle one reap event.");
+    metrics->seconds =
+        metrics_histogram(registry, "granary_reaper_event_seconds", NULL, "Time to handle one reap event.");
 }
 
 struct work {
@@ -189,13 +190,14 @@ static enum err_code reap(struct reaper *reaper, struct work *work, const struct
 static enum err_code keep_claim(struct work *work, struct error *err)
 {
     size_t count = work->claimed_count;
-    work->split = (struct reap_split){.failed_items = arena_zalloc(work->arena, count, sizeof(struct catalog_reap_item))};
+    work->split =
+        (struct reap_split){.failed_items = arena_zalloc(work->arena, count, sizeof(struct catalog_reap_item))};
     if (work->split.failed_items == NULL) {
         return err_no_memory(err, count * sizeof(struct catalog_reap_item));
     }
     for (size_t i = 0; i < count; i++) {
-        work->split.failed_items[i] = (struct catalog_reap_item){work->claimed[i].partition_id,
-                                                                 work->claimed[i].deactivated_at_us};
+        work->split.failed_items[i] =
+            (struct catalog_reap_item){work->claimed[i].partition_id, work->claimed[i].deactivated_at_us};
     }
     work->split.failed_count = count;
     return OK;

@@ -76,8 +76,8 @@ enum err_code reap_plan_split(const struct catalog_claimed *claimed, size_t coun
             if (text == NULL) {
                 return err_no_memory(err, ERROR_TEXT_BYTES);
             }
-            split.failed_items[split.failed_count] = (struct catalog_reap_item){one->partition_id,
-                                                                                one->deactivated_at_us};
+            split.failed_items[split.failed_count] =
+                (struct catalog_reap_item){one->partition_id, one->deactivated_at_us};
             split.failed[split.failed_count++] = (struct catalog_reap_failure){one->partition_id, text};
         } else {
             struct catalog_reaped *reaped = &split.confirmed[split.confirmed_count];

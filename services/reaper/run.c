@@ -13,7 +13,7 @@
 
 enum { MAX_WORKERS = 64 };
 #define GATE_INTERVAL_US CLOCK_SECOND_US
-#define NEXT_TIMEOUT_US (CLOCK_SECOND_US / 4)
+#define NEXT_TIMEOUT_US  (CLOCK_SECOND_US / 4)
 
 struct worker {
     pthread_t thread;
@@ -65,8 +65,8 @@ static void fleet_done_auto(struct fleet **fleet)
     }
 }
 
-static enum err_code start_worker(struct fleet *fleet, const struct reaper_config *config,
-                                  const struct worker *pattern, struct error *err)
+static enum err_code start_worker(struct fleet *fleet, const struct reaper_config *config, const struct worker *pattern,
+                                  struct error *err)
 {
     struct worker *worker = &fleet->workers[fleet->started];
     *worker = *pattern;

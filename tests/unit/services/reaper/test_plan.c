@@ -33,8 +33,10 @@ static void absent_counts_as_deleted_and_one_failed_object_fails_its_partition(v
     (void)state;
     AUTO(arena_free_auto) struct arena *arena = arena_new(0);
     struct reap_split split;
-    struct store_delete_result results[4] = {
-        {.outcome = STORE_DELETED}, {.outcome = STORE_WAS_ABSENT}, {.outcome = STORE_DELETE_FAILED}, {.outcome = STORE_DELETED}};
+    struct store_delete_result results[4] = {{.outcome = STORE_DELETED},
+                                             {.outcome = STORE_WAS_ABSENT},
+                                             {.outcome = STORE_DELETE_FAILED},
+                                             {.outcome = STORE_DELETED}};
     err_set(&results[2].error, ERR_UNAVAILABLE, "slow down");
     assert_int_equal(reap_plan_split(three, 3, results, arena, &split, NULL), OK);
     assert_int_equal(split.confirmed_count, 2);

@@ -1,0 +1,85 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/quote.h"
+#include "services/intake/head.h"
+#include "services/intake/request.h"
+
+static enum err_code format_rejects(const struct request *request, struct buf *out, struct error *err)
+{
+    TRY(buf_append_text(out, ",\"rejects\":[", err));
+    for (size_t i = 0; i < request->shown_count; i++) {
+        const struct shown_reject *shown = &request->shown[i];
+        TRY(buf_printf(out, err, "%s{\"row\":%llu,\"column\":", i == 0 ? "" : ",", (unsigned long long)shown->row));
+        TRY(shown->column == NULL ? buf_append_text(out, "null", err)
+                                  : quote_json(shown->column, strlen(shown->column), out, err));
+        TRY(buf_append_text(out, ",\"reason\":", err));
+        TRY(quote_json(shown->reason, strlen(shown->reason), out, err));
+        TRY(buf_append_byte(out, '}', err));
+    }
+    return buf_append_byte(out, ']', err);
+}
+
+static void answer(struct request *request, unsigned status, const char *more)
+{
+    AUTO(buf_done) struct buf json = {0};
+    struct error err = {0};
+    char id[UUID_TEXT_BYTES];
+    enum err_code code =
+        buf_printf(&json, &err, "{\"batch_id\":\"%s\",\"rows\":%u,\"rejected\":%u%s",
+                   uuid_format(&request->batch_id, id), request->row_count, request->reject_count, more);
+    if (code == OK) {
+        code = format_rejects(request, &json, &err);
+    }
+    if (code == OK) {
+        code = buf_append_byte(&json, '}', &err);
+    }
+    const char *text = code == OK ? buf_text(&json) : NULL;
+    if (text == NULL) {
+        request_fail(request, &err);
+        return;
+    }
+    head_count_rows(request->head, request->row_count, request->reject_count);
+    http_complete(request->http, status, text, OK, NULL);
+}
+
+void request_accept(struct request *request)
+{
+    answer(request, 202, ",\"committed\":false");
+}
+
+void request_committed(struct request *request, bool duplicate)
+{
+    answer(request, 200, duplicate ? ",\"committed\":true,\"duplicate\":true" : ",\"committed\":true");
+}
+
+void request_not_yet(struct request *request)
+{
+    answer(request, 504, ",\"committed\":false");
+}
+
+void request_other_body(struct request *request)
+{
+    struct error err;
+    err_set(&err, ERR_CONFLICT,
+            "this Idempotency-Key came before with another body; hint: a key names one body for ever");
+    http_complete(request->http, 422, NULL, ERR_CONFLICT, &err);
+}
+
+void request_queue_full(struct request *request)
+{
+    struct error err;
+    err_set(&err, ERR_UNAVAILABLE, "the intake queue is full; hint: try again after the time in Retry-After");
+    http_set_header(request->http, "Retry-After", "2");
+    http_complete(request->http, 429, NULL, ERR_UNAVAILABLE, &err);
+}
+
+void request_fail(struct request *request, const struct error *err)
+{
+    if (err->code == ERR_UNAVAILABLE || err->code == ERR_TIMEOUT || err->code == ERR_STOPPED) {
+        http_set_header(request->http, "Retry-After", "1");
+        http_complete(request->http, 503, NULL, ERR_UNAVAILABLE, err);
+    } else {
+        http_complete(request->http, 0, NULL, err->code, err);
+    }
+}

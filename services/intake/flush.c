@@ -1,0 +1,185 @@
+#include "services/intake/flush.h"
+
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/publish/bucket.h"
+#include "common/publish/publish.h"
+
+/* Rows that go into the same partitions: of one schema, in one piece. */
+struct sheaf {
+    struct sheaf *next;
+    const struct schema *schema;
+    int64_t width_us;
+    struct batch *batch; /* owned */
+    uint32_t *order;     /* owned */
+};
+
+static void sheaves_free(struct sheaf *first)
+{
+    while (first != NULL) {
+        struct sheaf *next = first->next;
+        batch_free(first->batch);
+        free(first->order);
+        free(first);
+        first = next;
+    }
+}
+DEFINE_AUTO(struct sheaf, sheaves_free)
+
+static enum err_code find_sheaf(struct sheaf **sheaves, const struct schema *schema, int64_t width_us,
+                                struct sheaf **out, struct error *err)
+{
+    for (struct sheaf *sheaf = *sheaves; sheaf != NULL; sheaf = sheaf->next) {
+        if (uuid_equal(&sheaf->schema->table_id, &schema->table_id) && sheaf->schema->version == schema->version) {
+            *out = sheaf;
+            return OK;
+        }
+    }
+    struct sheaf *sheaf = calloc(1, sizeof *sheaf);
+    if (sheaf == NULL) {
+        return err_no_memory(err, sizeof *sheaf);
+    }
+    sheaf->schema = schema;
+    sheaf->width_us = width_us;
+    sheaf->next = *sheaves;
+    *sheaves = sheaf;
+    *out = sheaf;
+    return OK;
+}
+
+static enum err_code bind(struct sheaf **sheaves, const struct schema *schema, int64_t width_us,
+                          const struct batch *rows, struct error *err)
+{
+    struct sheaf *sheaf = NULL;
+    if (rows == NULL) {
+        return OK;
+    }
+    TRY(find_sheaf(sheaves, schema, width_us, &sheaf, err));
+    if (sheaf->batch == NULL) {
+        TRY(batch_new(schema, rows->row_count, &sheaf->batch, err));
+    }
+    return batch_append_range(sheaf->batch, rows, 0, rows->row_count, err);
+}
+
+static enum err_code bind_all(const struct gather *gather, struct sheaf **sheaves, struct error *err)
+{
+    for (size_t i = 0; i < gather->count; i++) {
+        const struct gathered_batch *batch = &gather->batches[i];
+        const int64_t width_us = batch->table->settings.partition_width_us;
+        TRY(bind(sheaves, batch->table->schema, width_us, batch->rows, err));
+        TRY(bind(sheaves, batch->table->rejects_schema, width_us, batch->rejects, err));
+    }
+    return OK;
+}
+
+static enum err_code add_pieces(struct publish *publish, struct sheaf *sheaf, struct arena *arena, struct error *err)
+{
+    struct publish_range *ranges;
+    size_t count;
+    sheaf->order = calloc(sheaf->batch->row_count, sizeof *sheaf->order);
+    if (sheaf->order == NULL) {
+        return err_no_memory(err, sheaf->batch->row_count * sizeof *sheaf->order);
+    }
+    TRY(batch_sort_order(sheaf->batch, sheaf->order, err));
+    TRY(publish_split(sheaf->batch, sheaf->order, sheaf->width_us, arena, &ranges, &count, err));
+    for (size_t i = 0; i < count; i++) {
+        const struct publish_piece piece = {
+            .schema = sheaf->schema,
+            .batch = sheaf->batch,
+            .order = sheaf->order,
+            .first = ranges[i].first,
+            .count = ranges[i].count,
+        };
+        TRY(publish_add(publish, &piece, err));
+    }
+    return OK;
+}
+
+static enum err_code list_batches(const struct gather *gather, struct arena *arena, struct catalog_batch **out,
+                                  struct error *err)
+{
+    struct catalog_batch *batches = arena_zalloc(arena, gather->count + 1, sizeof *batches);
+    if (batches == NULL) {
+        return err_no_memory(err, gather->count * sizeof *batches);
+    }
+    for (size_t i = 0; i < gather->count; i++) {
+        const struct gathered_batch *batch = &gather->batches[i];
+        batches[i] = (struct catalog_batch){
+            .batch_id = batch->batch_id,
+            .table_id = batch->table->table_id,
+            .keyed = batch->keyed,
+            .row_count = batch->rows != NULL ? batch->rows->row_count : 0,
+            .reject_count = batch->rejects != NULL ? batch->rejects->row_count : 0,
+        };
+        memcpy(batches[i].body_sha256, batch->body_sha256, sizeof batches[i].body_sha256);
+    }
+    *out = batches;
+    return OK;
+}
+
+static void sum_up(const struct gather *gather, const struct publish *publish, struct flush_outcome *outcome)
+{
+    const struct publish_totals totals = publish_totals(publish);
+    outcome->partitions = (int64_t)totals.partitions;
+    outcome->bytes = (int64_t)totals.data_bytes;
+    outcome->batches = (int64_t)gather->count;
+    for (size_t i = 0; i < gather->count; i++) {
+        outcome->rows += gather->batches[i].rows != NULL ? gather->batches[i].rows->row_count : 0;
+        outcome->rejects += gather->batches[i].rejects != NULL ? gather->batches[i].rejects->row_count : 0;
+    }
+}
+
+static enum err_code write_and_commit(const struct flush_options *options, struct gather *gather, struct arena *arena,
+                                      struct uuid **out_known, size_t *out_known_count, struct flush_outcome *outcome,
+                                      struct error *err)
+{
+    AUTO(sheaves_free_auto) struct sheaf *sheaves = NULL;
+    AUTO(publish_close_auto) struct publish *publish = NULL; /* gives up what is not live; before the sheaves go */
+    struct catalog_batch *batches = NULL;
+    const struct publish_options publish_options = {
+        .catalog = options->catalog,
+        .store = options->store,
+        .owner = options->owner,
+        .reason = "flush",
+        .origin = ORIGIN_INTAKE,
+        .lease_us = options->lease_us,
+        .threads = options->threads,
+        .stopped = options->stopped,
+        .context = options->context,
+    };
+    TRY(publish_open(&publish_options, &publish, err));
+    TRY(bind_all(gather, &sheaves, err));
+    for (struct sheaf *sheaf = sheaves; sheaf != NULL; sheaf = sheaf->next) {
+        TRY(add_pieces(publish, sheaf, arena, err));
+    }
+    TRY(publish_write(publish, err));
+    TRY(list_batches(gather, arena, &batches, err));
+    TRY(publish_commit(publish, batches, gather->count, arena, out_known, out_known_count, err));
+    sum_up(gather, publish, outcome);
+    return OK;
+}
+
+enum err_code flush(const struct flush_options *options, struct gather *gather, struct flush_outcome *out,
+                    struct error *err)
+{
+    struct flush_outcome outcome = {0};
+    while (gather->count != 0) {
+        AUTO(arena_free_auto) struct arena *arena = arena_new(64 << 10);
+        struct uuid *known = NULL;
+        size_t known_count = 0;
+        if (arena == NULL) {
+            return err_no_memory(err, 64 << 10);
+        }
+        enum err_code code = write_and_commit(options, gather, arena, &known, &known_count, &outcome, err);
+        if (code == ERR_CONFLICT && known_count != 0) {
+            gather_drop(gather, known, known_count);
+            outcome.duplicates += (int64_t)known_count;
+            continue;
+        }
+        TRY(code);
+        break;
+    }
+    *out = outcome;
+    return OK;
+}

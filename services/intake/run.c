@@ -1,0 +1,117 @@
+#include "services/intake/run.h"
+
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "services/intake/config.h"
+#include "services/intake/head.h"
+#include "services/intake/queue.h"
+#include "services/intake/tables.h"
+#include "services/intake/writer.h"
+
+struct process {
+    struct catalog *catalog;       /* of the schema cache */
+    struct catalog *check_catalog; /* of the readiness check */
+    struct intake_tables *tables;
+    struct head *head;     /* NULL in a writer */
+    struct writer *writer; /* NULL in a head */
+};
+
+static void process_done(struct process *process)
+{
+    head_close(process->head);
+    writer_close(process->writer);
+    intake_tables_free(process->tables);
+    catalog_close(process->catalog);
+    catalog_close(process->check_catalog);
+}
+
+static enum err_code check_catalog(void *context, struct error *err)
+{
+    return catalog_ping(((struct process *)context)->check_catalog, err);
+}
+
+static enum err_code check_head(void *context, struct error *err)
+{
+    return head_check(((struct process *)context)->head, err);
+}
+
+static enum err_code check_writer(void *context, struct error *err)
+{
+    return writer_check_bus(((struct process *)context)->writer, err);
+}
+
+static enum err_code check_store(void *context, struct error *err)
+{
+    return writer_check_store(((struct process *)context)->writer, err);
+}
+
+static enum err_code wait_for(void *service, int64_t timeout_us)
+{
+    return service_wait(service, timeout_us);
+}
+
+static enum err_code open_catalogs(struct process *process, const struct intake_config *config, struct error *err)
+{
+    const struct catalog_options options = {
+        .url = config->catalog.url,
+        .password = config->catalog.password,
+        .application_name = "granary-intake",
+        .connect_timeout_us = 2 * CLOCK_SECOND_US, /* a request for a table not yet known waits for it */
+        .statement_timeout_us = 5 * CLOCK_SECOND_US,
+    };
+    TRY(catalog_open(&options, &process->catalog, err));
+    TRY(catalog_open(&options, &process->check_catalog, err));
+    return intake_tables_new(process->catalog, config->schema_ttl_us, &process->tables, err);
+}
+
+static enum err_code check_config(const struct intake_config *config, bool writes, struct error *err)
+{
+    if (writes && *config->store.url == '\0') {
+        return err_set(err, ERR_INVALID,
+                       "a writer needs GRANARY_STORE_URL; hint: file:///path, or "
+                       "GRANARY_INTAKE_ROLE=head");
+    }
+    return OK;
+}
+
+static enum err_code open_roles(struct service *service, struct process *process, const struct intake_config *config,
+                                const struct bus_options *bus, struct error *err)
+{
+    const bool heads = strcmp(config->role, "writer") != 0;
+    const bool writes = strcmp(config->role, "head") != 0;
+    TRY(check_config(config, writes, err));
+    service_add_check(service, "catalog", check_catalog, process);
+    if (heads) {
+        TRY(head_open(config, bus, process->tables, service_metrics(service), &process->head, err));
+        service_add_check(service, "bus_publish", check_head, process);
+    }
+    if (writes) {
+        TRY(writer_open(service, config, bus, process->tables, &process->writer, err));
+        service_add_check(service, "bus_consume", check_writer, process);
+        service_add_check(service, "store", check_store, process);
+    }
+    return OK;
+}
+
+enum err_code intake_run(struct service *service, const void *config_of_service, struct error *err)
+{
+    const struct intake_config *config = config_of_service;
+    const struct bus_queue_spec queue = intake_queue(config->queue_max_bytes);
+    struct bus_options bus;
+    AUTO(process_done) struct process process = {0};
+    TRY(bus_options_of(&config->bus, "granary-intake", &bus, err));
+    TRY(open_catalogs(&process, config, err));
+    TRY(open_roles(service, &process, config, &bus, err));
+    AUTO(service_unlisten_auto)
+    struct service *listening = service; /* routes and checks use what this function frees */
+    TRY(service_listen(listening, &config->http, process.head != NULL ? head_route(process.head) : NULL,
+                       process.head != NULL ? 1 : 0, process.head, err));
+    enum err_code code = bus_declare_patiently(&bus, &queue, 1, wait_for, service, err);
+    while (code == OK && service_wait(service, CLOCK_HOUR_US) != ERR_STOPPED) {
+    }
+    if (process.head != NULL) {
+        head_stop(process.head); /* answers all that wait, so that the listener can close */
+    }
+    return code;
+}
