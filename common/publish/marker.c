@@ -2,11 +2,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/base/clock.h"
 #include "common/json/json.h"
 
-enum { MARKER_MAX_BYTES = 4096, UPLOAD_US = 60 * 1000000 };
+enum { MARKER_MAX_BYTES = 4096, UPLOAD_US = 60 * 1000000, MAX_TRIES = 10, PAUSE_NS = 5000000 };
 
 static enum err_code refuse(struct store *store, struct error *err, const char *what)
 {
@@ -71,16 +72,19 @@ enum err_code publish_marker_verify(struct store *store, const struct uuid *depl
     return code == ERR_NOT_FOUND ? refuse(store, err, "expected a deployment marker but found none") : code;
 }
 
+/* Processes that start together get in each other's way while there is no marker: whoever is not first looks again. */
 enum err_code publish_marker_ensure(struct store *store, const struct uuid *deployment_id, struct error *err)
 {
-    enum err_code code = compare_marker(store, deployment_id, err);
-    if (code != ERR_NOT_FOUND) {
-        return code;
+    for (int tries = 0;; tries++) {
+        enum err_code code = compare_marker(store, deployment_id, err);
+        if (code != ERR_NOT_FOUND) {
+            return code;
+        }
+        code = create_marker(store, deployment_id, err);
+        if (code != OK && code != ERR_CONFLICT && (code != ERR_UNAVAILABLE || tries == MAX_TRIES)) {
+            return code;
+        }
+        const struct timespec pause = {.tv_nsec = code == OK ? 0 : tries * PAUSE_NS};
+        (void)nanosleep(&pause, NULL);
     }
-    code = create_marker(store, deployment_id, err);
-    enum err_code compared = compare_marker(store, deployment_id, code == OK ? err : NULL);
-    if (code == OK || compared == OK) {
-        return compared; /* ours, or that of a process that was faster: what it says decides */
-    }
-    return compared == ERR_DENIED ? compare_marker(store, deployment_id, err) : code;
 }
