@@ -9,7 +9,7 @@
 #include "common/parquet/encoding.h"
 
 /* Bounds what a reader must look at for one row, and what it must decode at once, where values take few bits. */
-enum { PAGE_MAX_ROWS = 32768 };
+enum { PAGE_MAX_ROWS = 16384 };
 
 struct chunk_encoder {
     struct chunk_options options;

@@ -91,11 +91,12 @@ enum err_code parquet_chunk_choose(struct chunk_choice *choice, const struct den
     TRY(parquet_dictionary_build(dictionary, dense, &fits, err));
     size_t other_bytes = dense->width > 0 ? dense->count * dense->width
                                           : dense->count + dense->offsets[dense->count] - dense->offsets[0];
+    size_t worth_bytes = other_bytes / 4 * 3; /* what compression will make of either is not known */
     if (dense->width == 4 || dense->width == 8) {
-        TRY(choose_for_numbers(choice, dense, &otherwise, &other_bytes, err));
+        TRY(choose_for_numbers(choice, dense, &otherwise, &worth_bytes, err));
     }
     size_t codes_bytes = dense->count * (size_t)parquet_chunk_code_width(dictionary) / 8;
-    bool pays = fits && dictionary->plain_bytes + codes_bytes < other_bytes / 4 * 3;
+    bool pays = fits && dictionary->plain_bytes + codes_bytes < worth_bytes;
     *out = pays ? ENCODING_RLE_DICTIONARY : otherwise;
     return OK;
 }

@@ -4,6 +4,9 @@
 
 #include "common/parquet/column_page.h"
 
+/* A dictionary lets a small file ask for any amount: one long text, named by every row. */
+enum { BATCH_TEXTS_MAX_BYTES = 512 << 20 };
+
 void parquet_column_reader_done(struct column_reader *reader)
 {
     parquet_page_reader_done(&reader->pages);
@@ -139,8 +142,9 @@ static enum err_code fill_variable(const struct part *part, struct batch *batch,
         return OK;
     }
     uint64_t total = text_bytes(part);
-    if (used + total + PAGE_SLACK_BYTES > UINT32_MAX) {
-        return err_set(err, ERR_INVALID, "expected at most 4 GiB of texts in a batch; hint: read fewer rows at once");
+    if (used + total > BATCH_TEXTS_MAX_BYTES) {
+        return err_set(err, ERR_INVALID, "expected at most %d bytes of texts in a batch; hint: read fewer rows at once",
+                       BATCH_TEXTS_MAX_BYTES);
     }
     TRY(batch_reserve_data(batch, index, (size_t)(used + total) + PAGE_SLACK_BYTES, err));
     fill_texts(part, column, is_contiguous(part, total));

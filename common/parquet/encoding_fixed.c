@@ -6,7 +6,7 @@
 enum err_code parquet_plain_encode_bools(const uint8_t *values, size_t count, struct buf *out, struct error *err)
 {
     size_t bytes = (count + 7) / 8;
-    TRY(buf_reserve(out, bytes, err));
+    TRY(buf_reserve(out, bytes + 1, err)); /* never a null pointer */
     uint8_t *to = out->data + out->length_bytes;
     memset(to, 0, bytes);
     for (size_t i = 0; i < count; i++) {
@@ -45,7 +45,7 @@ enum err_code parquet_plain_decode_fixed(struct encoded in, void *out, size_t co
 
 enum err_code parquet_split_encode(const void *values, size_t count, size_t width, struct buf *out, struct error *err)
 {
-    TRY(buf_reserve(out, count * width, err));
+    TRY(buf_reserve(out, count * width + 1, err)); /* never a null pointer */
     const uint8_t *from = values;
     uint8_t *to = out->data + out->length_bytes;
     for (size_t i = 0; i < count; i++) {

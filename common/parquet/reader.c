@@ -76,8 +76,8 @@ static enum err_code fill_column(struct parquet_reader *reader, size_t i, bool o
     return parquet_type_from_element(element, name, out, &reader->layouts[i], err);
 }
 
-/* Sort keys come from the first row group's claim only where it is ours to make: the catalog knows them. A timestamp
- * column is the first not-null one. */
+/* The timestamp column is the first that is one and not null, and the sort key the one that every table has: what the
+ * table really asks for is known to the catalog. */
 static void fill_places(struct parquet_reader *reader)
 {
     struct schema *schema = &reader->schema;

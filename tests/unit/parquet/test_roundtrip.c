@@ -184,6 +184,53 @@ static void rows_out_of_order_are_refused_by_number(void **state)
     }
 }
 
+/* The common order has a quick way; any other goes through the comparison of rows. */
+static void every_sort_key_is_held_to(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t column;
+        bool descending;
+        enum err_code code;
+    } cases[] = {{0, false, OK}, {0, true, ERR_INVALID}, {12, false, ERR_INVALID}, {12, true, ERR_INVALID}};
+    AUTO(batch_free_auto) struct batch *batch = random_batch(&shapes[5], 8);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        AUTO(memory_file_done) struct memory_file file = {0};
+        AUTO(parquet_summary_done) struct parquet_summary summary = {0};
+        struct schema schema = every_type;
+        struct error err = {0};
+        schema.sort_keys[0] = (struct sort_key){cases[i].column, cases[i].descending};
+        schema.sort_keys[1] = (struct sort_key){0, false};
+        schema.sort_key_count = cases[i].column == 0 ? 1 : 2;
+        batch->schema = &schema;
+        assert_int_equal(write_batch(batch, NULL, &file, &summary, &err), cases[i].code);
+        if (cases[i].code == OK) {
+            assert_file_holds(&file, batch, 0);
+        } else {
+            assert_non_null(strstr(err.text, "sorts before the one ahead"));
+        }
+    }
+    batch->schema = &every_type;
+}
+
+static void a_null_where_none_is_allowed_is_refused(void **state)
+{
+    (void)state;
+    AUTO(batch_free_auto) struct batch *batch = random_batch(&shapes[5], 8);
+    AUTO(memory_file_done) struct memory_file file = {0};
+    AUTO(parquet_summary_done) struct parquet_summary summary = {0};
+    struct schema_column columns[EVERY_TYPE_COLUMNS];
+    struct schema schema = every_type;
+    struct error err = {0};
+    memcpy(columns, every_type_columns, sizeof columns);
+    columns[5].nullable = false;
+    schema.columns = columns;
+    batch->schema = &schema;
+    assert_int_equal(write_batch(batch, NULL, &file, &summary, &err), ERR_INVALID);
+    assert_non_null(strstr(err.text, "expected no nulls in column \"d\""));
+    batch->schema = &every_type;
+}
+
 static void a_file_without_rows_is_refused(void **state)
 {
     (void)state;
@@ -236,6 +283,8 @@ int main(void)
         cmocka_unit_test(the_footer_gives_back_schema_statistics_and_key_values),
         cmocka_unit_test(zeros_and_nan_keep_bounds_true),
         cmocka_unit_test(rows_out_of_order_are_refused_by_number),
+        cmocka_unit_test(every_sort_key_is_held_to),
+        cmocka_unit_test(a_null_where_none_is_allowed_is_refused),
         cmocka_unit_test(a_file_without_rows_is_refused),
         cmocka_unit_test(an_error_of_the_sink_comes_through),
     };
