@@ -1,7 +1,8 @@
 /* The catalog's connection: PostgreSQL through libpq (its one home). A connection belongs to one thread at a time, is
  * opened lazily, and is opened again after a loss (every operation first sees to it). Sessions set search_path = '',
- * timezone UTC, lock_timeout, statement_timeout and idle_in_transaction_session_timeout. One file per aggregate beside
- * this one holds the SQL, as named constants.
+ * timezone UTC, lock_timeout, statement_timeout and idle_in_transaction_session_timeout, by `options` at connecting: a
+ * pooler must pass those on, or be told to ignore them and the role be given the same settings. One file per aggregate
+ * beside this one holds the SQL, as named constants. Operations run in the transaction that is open on the catalog.
  *
  * Errors: connection lost outside COMMIT, admin shutdown, too many connections: ERR_UNAVAILABLE; during COMMIT:
  * ERR_UNKNOWN; lock or statement time-out: ERR_TIMEOUT; deadlock, serialization: ERR_CONFLICT; GR001 (guard), GR002
