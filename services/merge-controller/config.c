@@ -14,7 +14,7 @@ const struct setting merge_settings[] = {
      CLOCK_HOUR_US, NULL, "an attempt is abandoned when its rewriter has not renewed the lease for this long"},
     {"GRANARY_MERGE_START_LEASE", SETTING_DURATION, offsetof(struct merge_config, start_lease_us), "10m",
      CLOCK_SECOND_US, CLOCK_DAY_US, NULL, "an attempt is abandoned when no rewriter has started it for this long"},
-    {"GRANARY_MERGE_AHEAD", SETTING_INT, offsetof(struct merge_config, ahead), "4", 1, 1000, NULL,
+    {"GRANARY_MERGE_AHEAD", SETTING_INT, offsetof(struct merge_config, ahead), "8", 1, 1000, NULL,
      "tasks that may wait for each rewriter of a pool"},
 };
 const size_t merge_setting_count = sizeof merge_settings / sizeof merge_settings[0];

@@ -10,13 +10,16 @@
 #define LOOK_EVERY_US CLOCK_SECOND_US          /* at the leader's lock and at leases */
 #define NEXT_TIMEOUT_US (CLOCK_SECOND_US / 4)  /* so that a stop is noticed soon */
 #define SHORTEST_PAUSE_US (CLOCK_SECOND_US / 50)
+#define CONNECT_PATIENCE_US (5 * CLOCK_SECOND_US) /* a broker that is not reached for longer is worth a word */
 enum { PREFETCH = 64, RESULTS_AT_ONCE = 256 };
 
 struct leader {
     struct controller *controller;
     struct bus_consumer *consumer;
     bool drained; /* the results that waited at the start are handled, and old tasks are published again */
-    int64_t next_look_us, next_round_us;
+    int64_t started_us, next_look_us;
+    int64_t next_round_us;  /* without any change */
+    int64_t pause_until_us; /* not even after a change before this */
     enum err_code told; /* the trouble that was told last */
 };
 
@@ -46,7 +49,9 @@ static MUST_CHECK enum err_code drain(struct leader *leader, struct error *err)
 {
     bool idle = false;
     if (!bus_consumer_ready(leader->consumer, err)) {
-        return ERR_UNAVAILABLE;
+        bool patient = clock_monotonic_us() - leader->started_us < CONNECT_PATIENCE_US;
+        (void)!service_wait(leader->controller->service, SHORTEST_PAUSE_US);
+        return patient ? OK : ERR_UNAVAILABLE;
     }
     while (!idle && !service_stopping(leader->controller->service)) {
         TRY(take_results(leader, NEXT_TIMEOUT_US, &idle, err));
@@ -68,23 +73,26 @@ static MUST_CHECK enum err_code look_around(struct leader *leader, struct error 
 }
 
 /* After a change the tables are looked at again soon, but planning takes at most half of the time. */
+static int64_t round_due_us(const struct leader *leader)
+{
+    return leader->controller->changed ? leader->pause_until_us : leader->next_round_us;
+}
+
 static MUST_CHECK enum err_code plan(struct leader *leader, struct error *err)
 {
     struct controller *controller = leader->controller;
     struct round_totals totals;
     int64_t started_us = clock_monotonic_us();
-    if (started_us < leader->next_round_us && !controller->changed) {
+    if (started_us < round_due_us(leader)) {
         return OK;
     }
-    leader->next_round_us = started_us + controller->config->interval_us;
     controller->changed = false;
     TRY(round_run(controller, &totals, err));
-    int64_t took_us = clock_monotonic_us() - started_us;
-    if (controller->changed) {
-        leader->next_round_us = 0;
-    }
-    int64_t pause_us = took_us > SHORTEST_PAUSE_US ? took_us : SHORTEST_PAUSE_US;
-    return service_wait(controller->service, at_most(pause_us, NEXT_TIMEOUT_US)) == ERR_STOPPED ? ERR_STOPPED : OK;
+    int64_t ended_us = clock_monotonic_us();
+    int64_t took_us = ended_us - started_us;
+    leader->next_round_us = ended_us + controller->config->interval_us;
+    leader->pause_until_us = ended_us + (took_us > SHORTEST_PAUSE_US ? took_us : SHORTEST_PAUSE_US);
+    return OK;
 }
 
 static MUST_CHECK enum err_code step(struct leader *leader, struct error *err)
@@ -93,8 +101,11 @@ static MUST_CHECK enum err_code step(struct leader *leader, struct error *err)
     TRY(look_around(leader, err));
     if (!leader->drained) {
         TRY(drain(leader, err));
+        if (!leader->drained) {
+            return OK;
+        }
     }
-    int64_t until_round_us = leader->controller->changed ? 0 : leader->next_round_us - clock_monotonic_us();
+    int64_t until_round_us = round_due_us(leader) - clock_monotonic_us();
     TRY(take_results(leader, until_round_us > 0 ? at_most(until_round_us, NEXT_TIMEOUT_US) : 0, &idle, err));
     return plan(leader, err);
 }
@@ -114,7 +125,7 @@ enum err_code lead(struct controller *controller, struct error *err)
     AUTO(bus_consumer_close_auto) struct bus_consumer *consumer = NULL;
     const struct bus_consumer_options options = {.queue = MERGE_RESULT_QUEUE, .prefetch = PREFETCH};
     TRY(bus_consumer_open(&controller->bus, &options, &consumer, err));
-    struct leader leader = {.controller = controller, .consumer = consumer};
+    struct leader leader = {.controller = controller, .consumer = consumer, .started_us = clock_monotonic_us()};
     while (!service_stopping(controller->service)) {
         enum err_code code = step(&leader, err);
         if (code == ERR_STOPPED) {
