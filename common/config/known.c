@@ -25,6 +25,8 @@ static const char *const shared_names[] = {
     "GRANARY_INTAKE_URL",
     "GRANARY_TOKEN",
     "GRANARY_TOKEN_FILE",
+    "GRANARY_CA_FILE",
+    "GRANARY_TIMEOUT",
 #ifdef GRANARY_FAULTS
     "GRANARY_FAULT",
     "GRANARY_FAULT_FIRED",
@@ -32,9 +34,9 @@ static const char *const shared_names[] = {
 };
 
 static const char *const service_prefixes[] = {
-    "GRANARY_INTAKE_",     "GRANARY_WRITER_",  "GRANARY_MERGE_",   "GRANARY_REWRITER_",
-    "GRANARY_ALTER_",      "GRANARY_DECAY_",   "GRANARY_CLEANUP_", "GRANARY_REAPER_",
-    "GRANARY_COLLECTION_", "GRANARY_CLEANER_", "GRANARY_ADMIN_",
+    "GRANARY_INTAKE_", "GRANARY_WRITER_",  "GRANARY_MERGE_",  "GRANARY_REWRITER_",   "GRANARY_ALTER_",
+    "GRANARY_DECAY_",  "GRANARY_CLEANUP_", "GRANARY_REAPER_", "GRANARY_COLLECTION_", "GRANARY_CLEANER_",
+    "GRANARY_ADMIN_",  "GRANARY_MIGRATE_", "GRANARY_LOAD_",
 };
 
 static bool starts_with(const char *text, const char *prefix)
@@ -42,10 +44,21 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+static bool is_shared(const char *name)
+{
+    for (size_t i = 0; i < sizeof shared_names / sizeof *shared_names; i++) {
+        if (strcmp(name, shared_names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A shared name in the table claims no prefix: who reads GRANARY_INTAKE_URL is not intake. */
 static bool is_own_prefix(const char *prefix, const struct setting *settings, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (starts_with(settings[i].name, prefix)) {
+        if (starts_with(settings[i].name, prefix) && !is_shared(settings[i].name)) {
             return true;
         }
     }
@@ -54,10 +67,8 @@ static bool is_own_prefix(const char *prefix, const struct setting *settings, si
 
 bool config_is_known(const char *name, const struct setting *settings, size_t count)
 {
-    for (size_t i = 0; i < sizeof shared_names / sizeof *shared_names; i++) {
-        if (strcmp(name, shared_names[i]) == 0) {
-            return true;
-        }
+    if (is_shared(name)) {
+        return true;
     }
     for (size_t i = 0; i < sizeof service_prefixes / sizeof *service_prefixes; i++) {
         if (starts_with(name, service_prefixes[i])) {

@@ -1,0 +1,9 @@
+/* The groups of commands, one file each. */
+#ifndef GRANARY_CLI_GROUPS_H
+#define GRANARY_CLI_GROUPS_H
+
+#include "cli/cli.h"
+
+extern const struct cli_group cli_group_catalog; /* migrate.c */
+
+#endif
