@@ -128,6 +128,21 @@ static void a_session_ended_during_commit_is_unknown(void **state)
     assert_false(committed);
 }
 
+static void a_statement_that_was_its_own_commit_is_unknown_when_lost(void **state)
+{
+    (void)state;
+    static const char SQL_SUICIDE[] = "select pg_terminate_backend(pg_backend_pid())";
+    AUTO(catalog_close_auto) struct catalog *catalog = fixture_open();
+    AUTO(catalog_rollback_auto) struct catalog_transaction *transaction = NULL;
+    AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
+    struct error err = {0};
+    EXPECT_TEXT(ERR_UNKNOWN, "57P01", catalog_execute(catalog, SQL_SUICIDE, CATALOG_NO_VALUES, NULL, &err), &err);
+    EXPECT_TEXT(ERR_UNAVAILABLE, "57P01", catalog_query(catalog, SQL_SUICIDE, CATALOG_NO_VALUES, &rows, &err), &err);
+    assert_null(rows);
+    EXPECT(OK, catalog_begin(catalog, &transaction, &err), &err);
+    EXPECT_TEXT(ERR_UNAVAILABLE, "57P01", catalog_execute(catalog, SQL_SUICIDE, CATALOG_NO_VALUES, NULL, &err), &err);
+}
+
 static void the_outcome_of_an_open_transaction_times_out(void **state)
 {
     (void)state;
@@ -173,6 +188,7 @@ int main(void)
         cmocka_unit_test(commit_and_rollback_do_what_they_say),
         cmocka_unit_test(a_lost_commit_is_unknown_and_its_outcome_is_found),
         cmocka_unit_test(a_session_ended_during_commit_is_unknown),
+        cmocka_unit_test(a_statement_that_was_its_own_commit_is_unknown_when_lost),
         cmocka_unit_test(the_outcome_of_an_open_transaction_times_out),
         cmocka_unit_test(the_session_is_as_the_sql_expects),
     };
