@@ -64,6 +64,7 @@ SERVICES    := $(notdir $(patsubst %/main.c,%,$(wildcard services/*/main.c)))
 CLI_C       := $(wildcard cli/*.c)
 UNIT_C      := $(wildcard $(foreach m,$(MODULES) services/* cli,tests/unit/$(m)/test_*.c))
 LIVE_C      := $(wildcard tests/integration/*/*_live.c)
+TOOL_C      := $(wildcard tests/integration/tools/*.c)
 BENCH_C     := $(wildcard tests/bench/bench_*.c)
 FUZZ_C      := $(wildcard tests/fuzz/fuzz_*.c)
 ALL_C       := $(wildcard common/*/*.[ch] services/*/*.[ch] cli/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] \
@@ -75,6 +76,7 @@ SERVICE_BIN := $(sort $(SERVICES:%=$(BUILD)/bin/granary-%))
 CLI_BIN     := $(if $(CLI_C),$(BUILD)/bin/granary)
 UNIT_BIN    := $(UNIT_C:tests/unit/%.c=$(BUILD)/unit/%)
 LIVE_BIN    := $(LIVE_C:tests/integration/%.c=$(BUILD)/live/%)
+TOOL_BIN    := $(TOOL_C:tests/integration/tools/%.c=$(BUILD)/tools/%)
 BENCH_BIN   := $(BENCH_C:tests/bench/%.c=$(BUILD)/bench/%)
 FUZZ_BIN    := $(FUZZ_C:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 
@@ -132,6 +134,11 @@ $(BUILD)/live/$(1): $(BUILD)/obj/tests/integration/$(1).o \
 endef
 $(foreach t,$(LIVE_C:tests/integration/%.c=%),$(eval $(call live_rule,$(t))))
 
+# What tests in Python need from the inside.
+$(BUILD)/tools/%: $(BUILD)/obj/tests/integration/tools/%.o $(LIBGRANARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+
 $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(LIBGRANARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -ldl
@@ -180,10 +187,10 @@ unit: $(UNIT_BIN) ## unit tests (T=module/ runs only those)
 PYTEST = TEST_BUILD=$(BUILD) PYTHONDONTWRITEBYTECODE=1 \
     $(PYTHON) -m pytest -q -p no:cacheprovider -c tests/integration/pytest.ini --basetemp=$(BUILD)/pytest \
     -n $(or $(WORKERS),2) --dist loadgroup $(if $(T),-k "$(T)")
-integration: all $(LIVE_BIN) ## the built binaries on real servers (T=expression)
+integration: all $(LIVE_BIN) $(TOOL_BIN) ## the built binaries on real servers (T=expression)
 	$(Q)$(PYTEST) -m "not crash" tests/integration
 
-crash: all ## kill at every fault point (CRASH_CASES=60 for that many at most)
+crash: all $(TOOL_BIN) ## kill at every fault point (CRASH_CASES=60 for that many at most)
 	$(Q)CRASH_CASES=$(CRASH_CASES) $(PYTEST) -m crash tests/integration
 
 bench: all $(BENCH_BIN) ## measure against peers; one line each
