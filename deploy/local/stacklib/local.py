@@ -80,7 +80,6 @@ class LocalStack:
             **services.BASE_ENVIRONMENT,
             **services.connection_settings(process.name, self.postgres, self.broker, services.tokens_file(layout),
                                            layout.store),
-            **process.settings,
             **services.settings_from_file(layout.settings),
             **services.callers_settings(),
         }

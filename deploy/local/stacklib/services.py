@@ -4,7 +4,7 @@ import hashlib
 import http.client
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .layout import write_private
 
@@ -16,14 +16,13 @@ JOB_INTERVAL = "30s"
 class Process:
     name: str  # the binary is granary-<name>, its database role granary_<name>
     kind: str
-    settings: dict = field(default_factory=dict)  # beyond what all of them get
 
     @property
     def role(self):
         return database_role(self.name)
 
 
-# In the order of start.
+# In the order of start. intake comes before the deleters: it marks the store as this deployment's.
 PROCESSES = (
     Process("admin", SERVICE),
     Process("intake", SERVICE),
