@@ -13,9 +13,9 @@ enum {
     OUTPUT_BYTES = 4 * 1024 * 1024,
     LARGEST_BATCH_ROWS = 8192,
     SMALLEST_BATCH_ROWS = 64,
-    ALL_BATCHES_BYTES = 64 * 1024 * 1024, /* of all inputs, decoded */
+    ALL_BATCHES_BYTES = 32 * 1024 * 1024, /* of all inputs, decoded */
     DECODED_TIMES = 5,                    /* how much larger rows are in memory than in the file, at a guess */
-    ALL_WINDOWS_BYTES = 64 * 1024 * 1024,
+    ALL_WINDOWS_BYTES = 32 * 1024 * 1024,
     SMALLEST_WINDOW_BYTES = 4 * 1024,
     LARGEST_WINDOW_BYTES = 256 * 1024
 };
@@ -123,8 +123,7 @@ static const struct merge_input *runner_up(const struct merge *merge)
 
 /* How many rows of the input, from its current one on, come before the current row of the other (NULL: all). The first is
  * known to. */
-static uint32_t count_ahead(const struct merge *merge, const struct merge_input *input,
-                            const struct merge_input *other)
+static uint32_t count_ahead(const struct merge *merge, const struct merge_input *input, const struct merge_input *other)
 {
     uint32_t end = input->rows.row_count;
     uint32_t known = input->at; /* comes before */
@@ -307,11 +306,12 @@ static enum err_code run(struct merge *merge, struct error *err)
 enum err_code partition_merge(const struct partition_merge_options *options, struct partition_writer *writer,
                               int *out_bad_input, struct error *err)
 {
-    AUTO(merge_done) struct merge merge = {.options = options,
-                                           .writer = writer,
-                                           .order = partition_merge_order(options->schema),
-                                           .input_count = options->input_count,
-                                           .bad_input = PARTITION_MERGE_NO_INPUT};
+    AUTO(merge_done)
+    struct merge merge = {.options = options,
+                          .writer = writer,
+                          .order = partition_merge_order(options->schema),
+                          .input_count = options->input_count,
+                          .bad_input = PARTITION_MERGE_NO_INPUT};
     enum err_code code = run(&merge, err);
     if (code != OK && out_bad_input != NULL) {
         *out_bad_input = merge.bad_input;

@@ -12,8 +12,8 @@ typedef enum err_code partition_merge_progress(void *context, uint64_t rows_done
 struct partition_merge_options {
     const struct schema *schema; /* of the output: the writer's. Inputs are read as schema_reconcile says */
     struct partition_reader *const *inputs;
-    size_t input_count; /* 1.. */
-    uint32_t batch_rows; /* held of each input; 0: chosen by the number of inputs */
+    size_t input_count;                 /* 1.. */
+    uint32_t batch_rows;                /* held of each input; 0: chosen by the number of inputs */
     partition_merge_progress *progress; /* may be NULL */
     void *context;
 };
@@ -26,7 +26,7 @@ enum { PARTITION_MERGE_NO_INPUT = -1 };
 MUST_CHECK enum err_code partition_merge(const struct partition_merge_options *options, struct partition_writer *writer,
                                          int *out_bad_input, struct error *err);
 
-/* The read-ahead for readers of a merge, so that it stays within some 64 MiB for all inputs together. */
+/* The read-ahead for readers of a merge, so that it stays within some 32 MiB for all inputs together. */
 size_t partition_merge_window_bytes(size_t input_count, size_t column_count);
 
 #endif

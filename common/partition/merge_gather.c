@@ -9,19 +9,19 @@ static const struct column *column_of(const struct merge_input *inputs, const st
     return &inputs[run->input].rows.columns[column];
 }
 
-#define GATHER_(type)                                                    \
-    {                                                                    \
-        type *out = (type *)to;                                          \
-        for (size_t r = 0; r < count; r++) {                             \
+#define GATHER_(type)                                                              \
+    {                                                                              \
+        type *out = (type *)to;                                                    \
+        for (size_t r = 0; r < count; r++) {                                       \
             const type *from = (const type *)bases[runs[r].input] + runs[r].first; \
-            if (runs[r].count == 1) {                                    \
-                *out++ = *from;                                          \
-                continue;                                                \
-            }                                                            \
-            memcpy(out, from, runs[r].count * sizeof *out);              \
-            out += runs[r].count;                                        \
-        }                                                                \
-        break;                                                           \
+            if (runs[r].count == 1) {                                              \
+                *out++ = *from;                                                    \
+                continue;                                                          \
+            }                                                                      \
+            memcpy(out, from, runs[r].count * sizeof *out);                        \
+            out += runs[r].count;                                                  \
+        }                                                                          \
+        break;                                                                     \
     }
 
 static void gather_fixed(void *to, size_t width, const void *const *bases, const struct merge_run *runs, size_t count)

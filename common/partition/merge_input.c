@@ -41,8 +41,7 @@ enum err_code partition_merge_input_open(struct merge_input *input, uint32_t bat
             columns[count++] = (uint32_t)map[i];
         }
     }
-    const struct parquet_cursor_options options = {
-        .columns = columns, .column_count = count, .batch_rows = batch_rows};
+    const struct parquet_cursor_options options = {.columns = columns, .column_count = count, .batch_rows = batch_rows};
     input->last_number = INT64_MIN;
     return parquet_cursor_open(file, &options, &input->cursor, err);
 }
@@ -96,8 +95,7 @@ enum err_code partition_merge_input_next(struct merge_input *input, struct error
     }
     input->rows = *batch;
     input->rows.schema = schema; /* its sort keys, not the file's; the columns are the same */
-    input->numbers =
-        input->order->has_number ? input->rows.columns[schema->sort_keys[0].column].values.i64 : NULL;
+    input->numbers = input->order->has_number ? input->rows.columns[schema->sort_keys[0].column].values.i64 : NULL;
     TRY(check_order(input, err));
     merge_input_seek(input, 0);
     return OK;

@@ -138,8 +138,7 @@ static enum err_code open_footer(struct partition_reader *reader, struct error *
     if (tail_bytes > 0) {
         TRY(fill(reader, &reader->tail, reader->size_bytes - tail_bytes, (size_t)tail_bytes, err));
     }
-    const struct parquet_source source = {
-        .context = reader, .size_bytes = reader->size_bytes, .read = read_range};
+    const struct parquet_source source = {.context = reader, .size_bytes = reader->size_bytes, .read = read_range};
     if (parquet_reader_open(&source, &reader->file, err) != OK) {
         return err_wrap(err, "\"%s\"", reader->path);
     }

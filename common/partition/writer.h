@@ -13,7 +13,7 @@ struct partition_writer;
 struct partition_writer_options {
     const char *path; /* the object's key; copied */
     struct uuid partition_id;
-    int64_t deadline_us; /* of the monotonic clock: the end of the last confirmed lease */
+    int64_t deadline_us;                          /* of the monotonic clock: the end of the last confirmed lease */
     const struct parquet_writer_options *parquet; /* NULL: the defaults; its key_values do not count */
 };
 
@@ -28,7 +28,8 @@ struct partition_facts {
     size_t column_count;
     struct column_stats *columns; /* owned; one per schema column */
 };
-void partition_facts_done(struct partition_facts *facts); /* `AUTO(partition_facts_done) struct partition_facts f = {0};` */
+/* `AUTO(partition_facts_done) struct partition_facts facts = {0};` */
+void partition_facts_done(struct partition_facts *facts);
 
 /* The schema (table id and version are its) is borrowed until the writer is freed. */
 MUST_CHECK enum err_code partition_writer_open(struct store *store, const struct schema *schema,

@@ -8,7 +8,7 @@
 /* Number of the bucket of `width_us` (> 0), counted from the epoch: floor(timestamp / width). */
 int64_t publish_bucket(int64_t timestamp_us, int64_t width_us);
 
-struct publish_range { /* of the order */
+struct publish_range {     /* of the order */
     uint32_t first, count; /* count >= 1 */
     int64_t bucket;
 };

@@ -29,8 +29,8 @@ struct publish {
     size_t piece_count, piece_capacity;
     size_t staged_count, written_count; /* of the first pieces */
 
-    struct catalog_lock lock; /* nil id: nothing is staged */
-    int64_t renew_at_us;      /* of the monotonic clock */
+    struct catalog_lock lock;    /* nil id: nothing is staged */
+    int64_t renew_at_us;         /* of the monotonic clock */
     _Atomic int64_t deadline_us; /* likewise: end of the last confirmed lease; read by the threads that write */
 };
 

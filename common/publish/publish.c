@@ -227,8 +227,7 @@ static enum err_code publish_until_known(struct publish *publish, const struct c
                                          struct arena *arena, struct catalog_published *published, struct error *err)
 {
     for (;;) {
-        enum err_code code =
-            catalog_partitions_publish(publish->options.catalog, request, arena, published, err);
+        enum err_code code = catalog_partitions_publish(publish->options.catalog, request, arena, published, err);
         if (code != ERR_UNKNOWN) {
             return code;
         }

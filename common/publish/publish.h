@@ -21,8 +21,8 @@ struct publish_options {
     const char *owner;  /* who holds the lock, for people: "intake-writer host 4711"; copied */
     const char *reason; /* what for: "flush", "load 7f.."; copied */
     enum partition_origin origin;
-    int64_t lease_us;     /* 1 s or more; renewed when a third of it has passed */
-    unsigned threads;     /* that write files at the same time; 0 means 1 */
+    int64_t lease_us;               /* 1 s or more; renewed when a third of it has passed */
+    unsigned threads;               /* that write files at the same time; 0 means 1 */
     bool (*stopped)(void *context); /* NULL: never. Asked while an uncertain commit is looked up */
     void *context;
 };
@@ -33,7 +33,7 @@ MUST_CHECK enum err_code publish_open(const struct publish_options *options, str
 void publish_close(struct publish *publish);
 DEFINE_AUTO(struct publish, publish_close)
 
-struct publish_piece { /* the rows of one partition */
+struct publish_piece {           /* the rows of one partition */
     const struct schema *schema; /* borrowed until close */
     const struct batch *batch;   /* borrowed until publish_write has returned */
     const uint32_t *order;       /* rows in sorted order, borrowed likewise; NULL: the batch is sorted as it stands */

@@ -89,8 +89,8 @@ struct crew {
     struct publish *publish;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    size_t next;       /* piece to write */
-    unsigned at_work;  /* threads that have not ended */
+    size_t next;        /* piece to write */
+    unsigned at_work;   /* threads that have not ended */
     enum err_code code; /* of the first that failed: the others stop after their piece */
     struct error error;
 };

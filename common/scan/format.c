@@ -75,7 +75,8 @@ static enum err_code append_base64(const uint8_t *data, size_t length, struct bu
     char *text = (char *)out->data + out->length_bytes;
     for (size_t i = 0; i < length; i += 3) {
         size_t left = length - i;
-        uint32_t word = (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) | (left > 2 ? data[i + 2] : 0);
+        uint32_t word =
+            (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) | (left > 2 ? data[i + 2] : 0);
         *text++ = alphabet[word >> 18];
         *text++ = alphabet[word >> 12 & 63];
         *text++ = left > 1 ? alphabet[word >> 6 & 63] : '=';

@@ -75,8 +75,8 @@ static enum err_code find_read_columns(const struct scan_options *options, struc
 static bool fits_type(const struct column_stats *stats, enum column_type type)
 {
     size_t width = column_type_width(type);
-    return width == 0 || ((!stats->has_min || stats->min_length == width) &&
-                          (!stats->has_max || stats->max_length == width));
+    return width == 0 ||
+           ((!stats->has_min || stats->min_length == width) && (!stats->has_max || stats->max_length == width));
 }
 
 static bool may_match(const struct scan_options *options, const struct read_columns *read,
@@ -90,8 +90,8 @@ static bool may_match(const struct scan_options *options, const struct read_colu
             read->stats[count++].type = read->columns[i]->type;
         }
     }
-    return read->count == 0 || predicate_may_match(options->predicate, read->stats, count,
-                                                   (uint64_t)live->partitions[partition].row_count);
+    return read->count == 0 ||
+           predicate_may_match(options->predicate, read->stats, count, (uint64_t)live->partitions[partition].row_count);
 }
 
 static enum err_code load_page(const struct scan_options *options, const struct read_columns *read,

@@ -204,8 +204,7 @@ static bool may_be_in_range(const struct scan *scan, const struct column_stats *
 static enum err_code choose_row_groups(struct scan *scan, uint8_t *wanted, struct error *err)
 {
     const struct parquet_reader *file = partition_reader_file(scan->reader);
-    AUTO(free_auto) struct column_stats *stats =
-        calloc(parquet_reader_schema(file)->column_count + 1, sizeof *stats);
+    AUTO(free_auto) struct column_stats *stats = calloc(parquet_reader_schema(file)->column_count + 1, sizeof *stats);
     if (stats == NULL) {
         return err_no_memory(err, sizeof *stats);
     }
@@ -258,8 +257,8 @@ static enum err_code explain(enum err_code code, const struct scan_partition *pa
 static enum err_code open_partition(struct scan *scan, const struct scan_partition *partition, struct error *err)
 {
     const struct partition_reader_options options = {.size_bytes = partition->size_bytes};
-    scan->checks_time = partition->min_timestamp_us < scan->min_timestamp_us ||
-                        partition->max_timestamp_us > scan->max_timestamp_us;
+    scan->checks_time =
+        partition->min_timestamp_us < scan->min_timestamp_us || partition->max_timestamp_us > scan->max_timestamp_us;
     enum err_code code = partition_reader_open(scan->store, partition->path, &options, &scan->reader, err);
     if (code == OK) {
         code = open_cursor(scan, err);

@@ -12,15 +12,15 @@
 struct scan;
 
 struct scan_options {
-    struct catalog *catalog; /* borrowed during scan_open only */
-    struct store *store;     /* these until scan_free */
-    const struct schema *schema; /* the table's newest: rows come under it */
+    struct catalog *catalog;                    /* borrowed during scan_open only */
+    struct store *store;                        /* these until scan_free */
+    const struct schema *schema;                /* the table's newest: rows come under it */
     int64_t min_timestamp_us, max_timestamp_us; /* both ends included */
-    const uint32_t *columns; /* indexes into the schema, in the order wanted; NULL for all */
+    const uint32_t *columns;                    /* indexes into the schema, in the order wanted; NULL for all */
     size_t column_count;
     const struct predicate *predicate; /* parsed under the schema; NULL: every row */
-    uint64_t limit;      /* rows; 0: none */
-    uint32_t batch_rows; /* 0: 8192 */
+    uint64_t limit;                    /* rows; 0: none */
+    uint32_t batch_rows;               /* 0: 8192 */
 };
 
 /* The catalog is free again when this returns. ERR_INVALID: no column, or one out of range. */

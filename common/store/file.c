@@ -156,24 +156,33 @@ static void settle_pending(struct file_store *store, const char *folder)
     (void)pthread_mutex_unlock(&store->lock);
 }
 
+static enum err_code settle_folder(struct file_store *store, const char *folder, struct error *err)
+{
+    AUTO(store_file_fd_close) int parent_fd = -1;
+    char parent[FILE_KEY_BYTES];
+    if (!is_pending(store, folder)) {
+        return OK;
+    }
+    (void)store_file_split(folder, parent);
+    TRY(store_file_folder_open(store, parent, false, &parent_fd, err));
+    if (fsync(parent_fd) != 0) {
+        return store_file_error(store, errno, "sync the folder", parent, err);
+    }
+    settle_pending(store, folder);
+    return OK;
+}
+
 enum err_code store_file_folder_sync(struct file_store *store, const char *folder, int fd, struct error *err)
 {
     if (fsync(fd) != 0) {
         return store_file_error(store, errno, "sync the folder", folder, err);
     }
     char child[FILE_KEY_BYTES];
-    char parent[FILE_KEY_BYTES];
-    for ((void)strcpy(child, folder); child[0] != '\0'; (void)strcpy(child, parent)) {
-        (void)store_file_split(child, parent);
-        if (!is_pending(store, child)) {
-            continue;
-        }
-        AUTO(store_file_fd_close) int parent_fd = -1;
-        TRY(store_file_folder_open(store, parent, false, &parent_fd, err));
-        if (fsync(parent_fd) != 0) {
-            return store_file_error(store, errno, "sync the folder", parent, err);
-        }
-        settle_pending(store, child);
+    (void)snprintf(child, sizeof child, "%s", folder);
+    while (child[0] != '\0') {
+        TRY(settle_folder(store, child, err));
+        char *slash = strrchr(child, '/');
+        *(slash == NULL ? child : slash) = '\0';
     }
     return OK;
 }
@@ -221,10 +230,10 @@ static enum err_code head(struct store *base, const char *key, struct arena *are
     if (copy == NULL) {
         return err_no_memory(err, strlen(key));
     }
-    *out = (struct store_object){.key = copy,
-                                 .size_bytes = (uint64_t)found.st_size,
-                                 .modified_at_us =
-                                     found.st_mtim.tv_sec * CLOCK_SECOND_US + found.st_mtim.tv_nsec / 1000};
+    *out =
+        (struct store_object){.key = copy,
+                              .size_bytes = (uint64_t)found.st_size,
+                              .modified_at_us = found.st_mtim.tv_sec * CLOCK_SECOND_US + found.st_mtim.tv_nsec / 1000};
     return OK;
 }
 

@@ -64,8 +64,8 @@ static void remove_empty_folders(struct file_store *store, char *folder)
 
 static int sync_folder(struct file_store *store, const char *folder)
 {
-    AUTO(store_file_fd_close) int fd =
-        openat(store->root_fd, folder[0] == '\0' ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO(store_file_fd_close)
+    int fd = openat(store->root_fd, folder[0] == '\0' ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         return errno == ENOENT ? 0 : errno; /* gone again: whoever took it has to sync above it */
     }

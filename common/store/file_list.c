@@ -58,8 +58,8 @@ static enum err_code add_object(struct listing *listing, const char *key, struct
     }
     struct store_object object = {.key = arena_strdup(listing->arena, key),
                                   .size_bytes = (uint64_t)there.st_size,
-                                  .modified_at_us = there.st_mtim.tv_sec * CLOCK_SECOND_US +
-                                                    there.st_mtim.tv_nsec / 1000};
+                                  .modified_at_us =
+                                      there.st_mtim.tv_sec * CLOCK_SECOND_US + there.st_mtim.tv_nsec / 1000};
     if (object.key == NULL) {
         return err_no_memory(err, strlen(key));
     }
@@ -87,8 +87,8 @@ static bool is_folder(DIR *folder, const struct dirent *entry)
 /* ERR_NOT_FOUND: it went away, being empty. */
 static enum err_code open_folder(struct file_store *store, const char *path, DIR **out, struct error *err)
 {
-    AUTO(store_file_fd_close) int fd =
-        openat(store->root_fd, path[0] == '\0' ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    AUTO(store_file_fd_close)
+    int fd = openat(store->root_fd, path[0] == '\0' ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
         return store_file_error(store, errno == ENOTDIR ? ENOENT : errno, "list", path, err);
     }

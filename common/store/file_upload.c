@@ -108,7 +108,8 @@ static enum err_code check_part_lengths(const char *key, struct error *err)
     for (const char *part = key;; part++) {
         size_t length = strcspn(part, "/");
         if (length > FILE_PART_MAX_BYTES) {
-            return err_set(err, ERR_INVALID, "expected at most %d bytes between the slashes of \"%.300s\" but found %zu",
+            return err_set(err, ERR_INVALID,
+                           "expected at most %d bytes between the slashes of \"%.300s\" but found %zu",
                            FILE_PART_MAX_BYTES, key, length);
         }
         part += length;
@@ -118,8 +119,7 @@ static enum err_code check_part_lengths(const char *key, struct error *err)
     }
 }
 
-enum err_code store_file_upload_open(struct store *store, const char *key, struct store_upload **out,
-                                     struct error *err)
+enum err_code store_file_upload_open(struct store *store, const char *key, struct store_upload **out, struct error *err)
 {
     TRY(check_part_lengths(key, err));
     AUTO(free_upload_auto) struct file_upload *upload = calloc(1, sizeof *upload);
@@ -128,7 +128,7 @@ enum err_code store_file_upload_open(struct store *store, const char *key, struc
     }
     upload->store = (struct file_store *)store;
     upload->fd = upload->folder_fd = -1;
-    (void)strcpy(upload->key, key);
+    (void)snprintf(upload->key, sizeof upload->key, "%s", key);
     upload->name = store_file_split(upload->key, upload->folder);
     store_file_temporary(upload->name, upload->temporary);
     upload->hash = digest_sha256_stream_new();

@@ -1,5 +1,6 @@
 #include "common/store/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,8 +199,8 @@ enum err_code store_probe(struct store *store, struct store_probe *out, struct e
     struct store_probe probe = {0};
     struct uuid id = uuid_v7();
     char text[UUID_TEXT_BYTES];
-    char key[sizeof "granary-probe/" + UUID_TEXT_BYTES] = "granary-probe/";
-    strcat(key, uuid_format(&id, text));
+    char key[sizeof "granary-probe/" + UUID_TEXT_BYTES];
+    (void)snprintf(key, sizeof key, "granary-probe/%s", uuid_format(&id, text));
 
     struct store_delete_result result = {0};
     enum err_code code = probe_object(store, key, &probe, err);

@@ -53,7 +53,7 @@ struct store_receipt {
 MUST_CHECK enum err_code store_upload_finish(struct store_upload *upload_take, struct store_receipt *out,
                                              struct error *err);
 void store_upload_set_deadline(struct store_upload *upload, int64_t deadline_us); /* after a lease was renewed */
-void store_upload_abort(struct store_upload *upload_take); /* NULL is fine */
+void store_upload_abort(struct store_upload *upload_take);                        /* NULL is fine */
 DEFINE_AUTO(struct store_upload, store_upload_abort)
 
 /* --- reading -------------------------------------------------------------------------------------------------- */
@@ -62,8 +62,8 @@ DEFINE_AUTO(struct store_upload, store_upload_abort)
 MUST_CHECK enum err_code store_get(struct store *store, const char *key, uint64_t offset, size_t length, void *out,
                                    struct error *err);
 /* ERR_NOT_FOUND when absent. */
-MUST_CHECK enum err_code store_head(struct store *store, const char *key, struct arena *arena,
-                                    struct store_object *out, struct error *err);
+MUST_CHECK enum err_code store_head(struct store *store, const char *key, struct arena *arena, struct store_object *out,
+                                    struct error *err);
 /* Up to max objects with key > after under prefix, in byte order of keys; *out_more says whether more follow. `after`
  * may be "". Objects live in `arena`. */
 MUST_CHECK enum err_code store_list(struct store *store, const char *prefix, const char *after, size_t max,

@@ -73,8 +73,7 @@ __attribute__((unused)) static void write_partition(struct store *store, const c
 {
     AUTO(partition_writer_free_auto) struct partition_writer *writer = NULL;
     AUTO(partition_facts_done) struct partition_facts facts = {0};
-    const struct partition_writer_options options = {
-        .path = path, .partition_id = uuid_v7(), .deadline_us = soon_us()};
+    const struct partition_writer_options options = {.path = path, .partition_id = uuid_v7(), .deadline_us = soon_us()};
     struct error err = {0};
     if (partition_writer_open(store, batch->schema, &options, &writer, &err) != OK ||
         partition_writer_append(writer, batch, 0, batch->row_count, &err) != OK ||

@@ -232,8 +232,7 @@ static void an_input_sorted_otherwise_is_named(void **state)
 {
     struct store_fixture *fixture = *state;
     AUTO(schema_free_auto) struct schema *up = small_schema(&(struct sort_key){.column = TS}, 1);
-    AUTO(schema_free_auto) struct schema *down =
-        small_schema(&(struct sort_key){.column = TS, .descending = true}, 1);
+    AUTO(schema_free_auto) struct schema *down = small_schema(&(struct sort_key){.column = TS, .descending = true}, 1);
     AUTO(inputs_done) struct inputs inputs = {0};
     uint64_t seed = 4;
     for (size_t i = 0; i < 2; i++) {
@@ -284,11 +283,8 @@ static void progress_is_told_and_can_stop_the_merge(void **state)
         add_input(fixture, &inputs, batch);
     }
     struct progress progress = {.stop_at = UINT64_MAX};
-    struct partition_merge_options options = {.schema = schema,
-                                              .inputs = inputs.readers,
-                                              .input_count = 2,
-                                              .progress = note_progress,
-                                              .context = &progress};
+    struct partition_merge_options options = {
+        .schema = schema, .inputs = inputs.readers, .input_count = 2, .progress = note_progress, .context = &progress};
     assert_int_equal(merge(fixture, &options, "out/x", NULL, NULL), OK);
     assert_int_equal(progress.rows, 40000);
 

@@ -167,8 +167,11 @@ static void what_is_no_partition_is_named(void **state)
         uint64_t size_bytes;
         enum err_code code;
     } cases[] = {
-        {"t/absent", 0, ERR_NOT_FOUND},  {"t/absent", 100, ERR_NOT_FOUND}, {"t/empty", 0, ERR_CORRUPT},
-        {"t/garbage", 0, ERR_CORRUPT},   {"t/good", facts.data_bytes + 1, ERR_CORRUPT},
+        {"t/absent", 0, ERR_NOT_FOUND},
+        {"t/absent", 100, ERR_NOT_FOUND},
+        {"t/empty", 0, ERR_CORRUPT},
+        {"t/garbage", 0, ERR_CORRUPT},
+        {"t/good", facts.data_bytes + 1, ERR_CORRUPT},
         {"t/good", facts.data_bytes - 1, ERR_CORRUPT},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

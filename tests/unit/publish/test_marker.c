@@ -48,7 +48,7 @@ static void a_marker_that_cannot_be_understood_stops_both(void **state)
     struct store_fixture *fixture = *state;
     static char large[5000];
     memset(large, ' ', sizeof large - 1);
-    const char *const texts[] = {"",   "{}", "[1]", "{\"deployment_id\":7}", "{\"deployment_id\":\"0102\"}",
+    const char *const texts[] = {"",     "{}", "[1]", "{\"deployment_id\":7}", "{\"deployment_id\":\"0102\"}",
                                  "\xff", large};
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct store_delete_result result;
@@ -66,11 +66,10 @@ static void a_store_that_is_full_is_not_a_wrong_one(void **state)
 #ifdef GRANARY_FAULTS
     struct store_fixture *fixture = *state;
     struct error err = {0};
-    char rules[400] = "store.disk_full=fail";
-    for (int i = 0; i < 10; i++) {
-        strcat(rules, ",store.disk_full=fail"); /* each rule fires once: at every try one of them */
-    }
-    assert_int_equal(setenv("GRANARY_FAULT", rules, 1), 0);
+#define TWICE(text) text "," text
+#define FULL        "store.disk_full=fail"
+    /* each rule fires once: at every try one of them */
+    assert_int_equal(setenv("GRANARY_FAULT", TWICE(TWICE(TWICE(TWICE(FULL)))), 1), 0);
     assert_int_equal(publish_marker_ensure(fixture->store, &ours, &err), ERR_UNAVAILABLE);
     assert_int_equal(unsetenv("GRANARY_FAULT"), 0);
     assert_non_null(strstr(err.text, "No space left"));
@@ -104,12 +103,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
     const struct CMUnitTest tests[] = {
-        TEST(a_writer_marks_a_store_that_has_no_marker),
-        TEST(a_deleter_stops_where_there_is_no_marker),
-        TEST(both_stop_at_the_marker_of_another_deployment),
-        TEST(a_marker_that_cannot_be_understood_stops_both),
-        TEST(a_store_that_is_full_is_not_a_wrong_one),
-        TEST(writers_that_race_all_succeed),
+        TEST(a_writer_marks_a_store_that_has_no_marker),     TEST(a_deleter_stops_where_there_is_no_marker),
+        TEST(both_stop_at_the_marker_of_another_deployment), TEST(a_marker_that_cannot_be_understood_stops_both),
+        TEST(a_store_that_is_full_is_not_a_wrong_one),       TEST(writers_that_race_all_succeed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

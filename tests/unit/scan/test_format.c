@@ -167,10 +167,9 @@ static void rows_have_all_columns_and_nulls(void **state)
     assert_int_equal(scan_format_header(&schema, SCAN_FORMAT_NDJSON, &out, NULL), OK);
     assert_int_equal(out.length_bytes, 0);
     assert_int_equal(scan_format_rows(batch, 1, 2, SCAN_FORMAT_NDJSON, &out, NULL), OK);
-    assert_string_equal(buf_text(&out),
-                        "{\"ts\":\"1970-01-01T00:00:00.000001Z\",\"text\":\"x\","
-                        "\"u\":\"abcd0000-0000-0000-0000-000000000000\"}\n"
-                        "{\"ts\":\"1970-01-01T00:00:00.000002Z\",\"text\":null,\"u\":null}\n");
+    assert_string_equal(buf_text(&out), "{\"ts\":\"1970-01-01T00:00:00.000001Z\",\"text\":\"x\","
+                                        "\"u\":\"abcd0000-0000-0000-0000-000000000000\"}\n"
+                                        "{\"ts\":\"1970-01-01T00:00:00.000002Z\",\"text\":null,\"u\":null}\n");
     buf_clear(&out);
     assert_int_equal(scan_format_header(&schema, SCAN_FORMAT_CSV, &out, NULL), OK);
     assert_int_equal(scan_format_rows(batch, 1, 2, SCAN_FORMAT_CSV, &out, NULL), OK);

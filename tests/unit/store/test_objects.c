@@ -8,9 +8,14 @@ static void urls_that_are_no_store_are_refused(void **state)
     static const struct {
         const char *url, *text;
     } cases[] = {
-        {"", "file://"},           {"/var/lib/x", "file://"},          {"ftp://host/x", "ftp"},
-        {"file://", "absolute"},   {"file:///", "absolute"},           {"file://relative/x", "absolute"},
-        {"file:///a//b", "absolute"}, {"file:///a/../b", "absolute"},
+        {"", "file://"},
+        {"/var/lib/x", "file://"},
+        {"ftp://host/x", "ftp"},
+        {"file://", "absolute"},
+        {"file:///", "absolute"},
+        {"file://relative/x", "absolute"},
+        {"file:///a//b", "absolute"},
+        {"file:///a/../b", "absolute"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct store *store = NULL;
@@ -71,7 +76,7 @@ static void ranges_are_exact(void **state)
         enum err_code code;
         const char *bytes;
     } cases[] = {
-        {0, 10, OK, "0123456789"}, {3, 4, OK, "3456"},         {9, 1, OK, "9"},
+        {0, 10, OK, "0123456789"}, {3, 4, OK, "3456"},        {9, 1, OK, "9"},
         {10, 0, OK, ""},           {9, 2, ERR_CORRUPT, NULL}, {UINT32_MAX, 1, ERR_CORRUPT, NULL},
     };
     assert_int_equal(put_text(fixture->store, "t/p", "0123456789", NULL), OK);
@@ -115,8 +120,8 @@ static void head_tells_size_and_time(void **state)
 
 /* '!' '-' '.' sort before '/', '0' and letters after it. */
 static const char *const awkward[] = {
-    "a",       "a!",      "a!/x",      "a-b",     "a-b/z",   "a.b",           "a/1",     "a/b/c",   "a/b0",   "a0",
-    "aa/b",    "b/\x01z", "b/\xff",    "b/ space", "b/%2e",   "b/+",           "b/~",     "b/\xc3\xa9", "c",  "zz/y/x/w/v",
+    "a",    "a!",      "a!/x",   "a-b",      "a-b/z", "a.b", "a/1", "a/b/c",      "a/b0", "a0",
+    "aa/b", "b/\x01z", "b/\xff", "b/ space", "b/%2e", "b/+", "b/~", "b/\xc3\xa9", "c",    "zz/y/x/w/v",
 };
 
 static int compare_keys(const void *a, const void *b)
@@ -156,8 +161,8 @@ static void keys_come_in_byte_order_whatever_the_page(void **state)
         while (more) {
             struct store_object *objects;
             size_t count;
-            assert_int_equal(
-                store_list(fixture->store, "", after, page, fixture->arena, &objects, &count, &more, NULL), OK);
+            assert_int_equal(store_list(fixture->store, "", after, page, fixture->arena, &objects, &count, &more, NULL),
+                             OK);
             assert_true(count == page || !more);
             for (size_t i = 0; i < count; i++) {
                 assert_string_equal(objects[i].key, kept[seen + i]);
@@ -175,8 +180,10 @@ static void a_prefix_and_a_start_choose_as_on_a_sorted_list(void **state)
     struct store_fixture *fixture = *state;
     const char *kept[COUNT(awkward)];
     size_t kept_count = put_awkward(fixture, kept);
-    static const char *const prefixes[] = {"", "a", "a!", "a-", "aa", "aa/", "b", "b/", "b/\xff", "c", "d", "zz/y/x", "none/such/"};
-    static const char *const starts[] = {"", "a", "a!", "a!/", "a-b/z", "aa", "aa/b", "aa/c", "b", "b/~", "b0", "zzz", "~"};
+    static const char *const prefixes[] = {"",   "a",      "a!", "a-", "aa",     "aa/",       "b",
+                                           "b/", "b/\xff", "c",  "d",  "zz/y/x", "none/such/"};
+    static const char *const starts[] = {"",     "a", "a!",  "a!/", "a-b/z", "aa", "aa/b",
+                                         "aa/c", "b", "b/~", "b0",  "zzz",   "~"};
     for (size_t p = 0; p < COUNT(prefixes); p++) {
         for (size_t s = 0; s < COUNT(starts); s++) {
             struct store_object *objects;
@@ -220,8 +227,9 @@ static void each_key_has_its_answer_and_empty_folders_go(void **state)
     struct store_fixture *fixture = *state;
     static const char *const keys[] = {"t/d1/a", "t/d1/b", "t/d2/c", "u/d1/d", "top"};
     static const char *const asked[] = {"t/d2/c", "t/d1/a", "../x", "t/d1/a", "t/d9/z", "top", "t", "u/d1/d"};
-    static const enum store_deletion answers[] = {STORE_DELETED,    STORE_DELETED, STORE_DELETE_FAILED, STORE_WAS_ABSENT,
-                                                  STORE_WAS_ABSENT, STORE_DELETED, STORE_WAS_ABSENT,    STORE_DELETED};
+    static const enum store_deletion answers[] = {STORE_DELETED,    STORE_DELETED,    STORE_DELETE_FAILED,
+                                                  STORE_WAS_ABSENT, STORE_WAS_ABSENT, STORE_DELETED,
+                                                  STORE_WAS_ABSENT, STORE_DELETED};
     struct store_delete_result results[COUNT(asked)];
     for (size_t i = 0; i < COUNT(keys); i++) {
         assert_int_equal(put_text(fixture->store, keys[i], "x", NULL), OK);

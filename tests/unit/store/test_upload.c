@@ -76,7 +76,8 @@ static void equal_bytes_under_the_key_are_success_and_others_a_conflict(void **s
     static const struct {
         const char *text;
         enum err_code code;
-    } cases[] = {{"granary", OK}, {"granary", OK}, {"Granary", ERR_CONFLICT}, {"granary!", ERR_CONFLICT}, {"", ERR_CONFLICT}};
+    } cases[] = {
+        {"granary", OK}, {"granary", OK}, {"Granary", ERR_CONFLICT}, {"granary!", ERR_CONFLICT}, {"", ERR_CONFLICT}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct error err = {0};
         char back[7];
@@ -169,8 +170,8 @@ static void hostile_keys_are_refused_by_every_call(void **state)
         too_long[i] = '/';
     }
     memset(part_too_long, 'k', sizeof part_too_long - 1);
-    const char *const keys[] = {"",      "/",        "/etc/passwd", "..",    "../x", "a/../b", "a//b",
-                                "a/",    ".",        "a/./b",       ".hidden", "a/.p.tmp", too_long};
+    const char *const keys[] = {"",   "/", "/etc/passwd", "..",      "../x",     "a/../b", "a//b",
+                                "a/", ".", "a/./b",       ".hidden", "a/.p.tmp", too_long};
     for (size_t i = 0; i < COUNT(keys); i++) {
         struct store_upload *upload = NULL;
         struct store_object object;
@@ -209,8 +210,8 @@ static void *upload_many(void *argument)
         const char *keys[] = {key};
         (void)snprintf(key, sizeof key, "table/day-%d/%d-%d", i % 7, uploader->id, i);
         if (put_text(uploader->store, key, key, NULL) != OK ||
-            (i % 2 == 1 && (store_delete(uploader->store, keys, 1, &result, NULL) != OK ||
-                            result.outcome != STORE_DELETED))) {
+            (i % 2 == 1 &&
+             (store_delete(uploader->store, keys, 1, &result, NULL) != OK || result.outcome != STORE_DELETED))) {
             return argument;
         }
     }
@@ -234,8 +235,7 @@ static void threads_upload_and_delete_in_folders_that_come_and_go(void **state)
         assert_int_equal(pthread_join(threads[i], &failed), 0);
         assert_null(failed);
     }
-    assert_int_equal(
-        store_list(fixture->store, "", "", 1000000, fixture->arena, &objects, &count, &more, NULL), OK);
+    assert_int_equal(store_list(fixture->store, "", "", 1000000, fixture->arena, &objects, &count, &more, NULL), OK);
     assert_int_equal(count, THREADS * EACH / 2);
 }
 
