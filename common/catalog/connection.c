@@ -26,7 +26,8 @@ static int64_t or_seconds(int64_t time_us, int64_t seconds)
 }
 
 /* `options` of the session: the user's own from the connection string, then ours. No jit: it takes longer to compile our
- * statements than to run them. */
+ * statements than to run them. Pages come as fast at random as in order (memory or flash): otherwise a batch of a few
+ * thousand partitions is joined by reading the whole table. */
 static enum err_code make_options(const struct catalog_options *options, char **out, struct error *err)
 {
     char *parse_error = NULL;
@@ -48,7 +49,7 @@ static enum err_code make_options(const struct catalog_options *options, char **
     }
     int length = asprintf(out,
                           "%s -c search_path= -c timezone=UTC -c statement_timeout=%" PRId64 " -c lock_timeout=%" PRId64
-                          " -c idle_in_transaction_session_timeout=%d -c jit=off",
+                          " -c idle_in_transaction_session_timeout=%d -c jit=off -c random_page_cost=1.1",
                           own, statement_ms, lock_ms, IDLE_IN_TRANSACTION_S * 1000);
     PQconninfoFree(parsed);
     if (length < 0) {
