@@ -4,7 +4,7 @@
 #include "cli/groups.h"
 
 const struct cli_group *const cli_groups[] = {
-    &cli_group_catalog,
+    &cli_group_status, &cli_group_tables, &cli_group_read, &cli_group_partitions, &cli_group_catalog,
 };
 const size_t cli_group_count = sizeof cli_groups / sizeof *cli_groups;
 
