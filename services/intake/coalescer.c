@@ -9,6 +9,8 @@
 #include "services/intake/plan.h"
 #include "services/intake/queue.h"
 
+#define DRAIN_US (5 * CLOCK_SECOND_US)
+
 struct group { /* of one table and schema version */
     struct group *next;
     const struct intake_table *table; /* of its first request, which keeps it alive */
@@ -203,6 +205,29 @@ static void wait_for_change(struct coalescer *coalescer, int64_t wait_us)
     pthread_cond_timedwait(&coalescer->changed, &coalescer->lock, &until);
 }
 
+/* Under the lock, which it leaves while it sends. */
+static void send_taken(struct coalescer *coalescer, struct group *group_take)
+{
+    coalescer->in_flight++;
+    pthread_mutex_unlock(&coalescer->lock);
+    send_group(coalescer, group_take);
+    pthread_mutex_lock(&coalescer->lock);
+}
+
+/* Whoever has been read gets an answer: what is gathered goes out, and the broker has a while to confirm. */
+static void drain(struct coalescer *coalescer)
+{
+    const int64_t until_us = clock_monotonic_us() + DRAIN_US;
+    while (coalescer->groups != NULL) {
+        struct group *group = coalescer->groups;
+        coalescer->groups = group->next;
+        send_taken(coalescer, group);
+    }
+    while (coalescer->in_flight != 0 && clock_monotonic_us() < until_us) {
+        wait_for_change(coalescer, until_us - clock_monotonic_us());
+    }
+}
+
 static void *gather(void *context)
 {
     struct coalescer *coalescer = context;
@@ -212,13 +237,11 @@ static void *gather(void *context)
         struct group *group = take_due(coalescer, &wait_us);
         if (group == NULL) {
             wait_for_change(coalescer, wait_us);
-            continue;
+        } else {
+            send_taken(coalescer, group);
         }
-        coalescer->in_flight++;
-        pthread_mutex_unlock(&coalescer->lock);
-        send_group(coalescer, group);
-        pthread_mutex_lock(&coalescer->lock);
     }
+    drain(coalescer);
     pthread_mutex_unlock(&coalescer->lock);
     return NULL;
 }
@@ -312,14 +335,6 @@ void coalescer_stop(struct coalescer *coalescer)
     pthread_mutex_unlock(&coalescer->lock);
     (void)pthread_join(coalescer->thread, NULL);
     coalescer->running = false;
-    const struct error stopped = {.code = ERR_STOPPED, .text = "shutting down"};
-    for (struct group *group = coalescer->groups; group != NULL;) {
-        struct group *next = group->next;
-        fail_all(group->first, &stopped);
-        free(group);
-        group = next;
-    }
-    coalescer->groups = NULL;
 }
 
 void coalescer_close(struct coalescer *coalescer)

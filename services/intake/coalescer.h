@@ -22,9 +22,10 @@ struct coalescer_options {
 };
 MUST_CHECK enum err_code coalescer_open(const struct coalescer_options *options, struct coalescer **out,
                                         struct error *err);
-/* What is gathered is failed with ERR_STOPPED. The publisher must be closed before: its answers come here. */
+/* The publisher must be closed before: its answers come here. */
 void coalescer_close(struct coalescer *coalescer);
-/* Stops the thread, so that nothing is published any more; first step of closing. */
+/* First step of closing: publishes what is gathered, waits a few seconds for its confirms, and ends the thread. From here on
+ * what is submitted fails with ERR_STOPPED. */
 void coalescer_stop(struct coalescer *coalescer);
 void coalescer_submit(struct coalescer *coalescer, struct request *request_take);
 /* A request has been read or has gone away: perhaps nobody is to be waited for any more. */

@@ -209,6 +209,9 @@ enum err_code gather_add(struct gather *gather, struct intake_tables *tables, st
     TRY(grow(&gather->batches, &gather->capacity, gather->count + event.segment_count, sizeof *gather->batches, err));
     TRY(index_reserve(gather, event.segment_count, err));
     TRY(intake_tables_find_version(tables, &event.table_id, event.schema_version, &table, err));
+    if (table->dropped) {
+        return err_set(err, ERR_NOT_FOUND, "the table of the message was dropped; hint: granary dead export intake");
+    }
     if (intake_plan_too_old(delivery->published_at_us, intake_tables_now_us(tables),
                             table->settings.idempotency_horizon_us)) {
         return err_set(err, ERR_INVALID,
@@ -230,21 +233,17 @@ enum err_code gather_add(struct gather *gather, struct intake_tables *tables, st
     return OK;
 }
 
-static bool is_among(const struct uuid *id, const struct uuid *ids, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (uuid_equal(id, &ids[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void gather_drop(struct gather *gather, const struct uuid *ids, size_t count)
 {
     size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t place = *find_slot(gather, &ids[i]);
+        if (place != 0) {
+            gather->batches[place - 1].committed = true;
+        }
+    }
     for (size_t i = 0; i < gather->count; i++) {
-        if (is_among(&gather->batches[i].batch_id, ids, count)) {
+        if (gather->batches[i].committed) {
             batch_release(&gather->batches[i]);
         } else {
             gather->batches[kept++] = gather->batches[i];

@@ -11,6 +11,7 @@
 struct gathered_batch { /* one id: a keyed request, or the requests of one message that have none of their own */
     struct uuid batch_id;
     bool keyed;
+    bool committed; /* before, by somebody else: about to be dropped */
     uint8_t body_sha256[32];
     const struct intake_table *table; /* of its schema version; counted */
     struct batch *rows;               /* owned; NULL: none */

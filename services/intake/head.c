@@ -154,6 +154,7 @@ static enum err_code body(void *context, void *state, const void *data, size_t l
     return ingest_feed(request->ingest, data, length, err);
 }
 
+/* What has been read is no longer waited for, and its columns are no longer needed. */
 static void stop_decoding(struct head *head, struct request *request)
 {
     if (request->ingest != NULL) {
@@ -241,6 +242,7 @@ static enum err_code handle(void *context, struct http_request *http, struct err
     if (request->row_count + request->reject_count == 0) {
         return err_set(err, ERR_INVALID, "expected at least one row but the body has none");
     }
+    stop_decoding(head, request);
     http_suspend(http);
     if (request->keyed) {
         asker_check(head->asker, request);

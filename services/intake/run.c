@@ -1,5 +1,6 @@
 #include "services/intake/run.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "common/base/clock.h"
@@ -15,6 +16,7 @@ struct process {
     struct intake_tables *tables;
     struct head *head;     /* NULL in a writer */
     struct writer *writer; /* NULL in a head */
+    atomic_bool declared;  /* the queue is there */
 };
 
 static void process_done(struct process *process)
@@ -33,6 +35,9 @@ static enum err_code check_catalog(void *context, struct error *err)
 
 static enum err_code check_head(void *context, struct error *err)
 {
+    if (!atomic_load(&((struct process *)context)->declared)) {
+        return err_set(err, ERR_UNAVAILABLE, "the queue has not been declared yet");
+    }
     return head_check(((struct process *)context)->head, err);
 }
 
@@ -108,6 +113,7 @@ enum err_code intake_run(struct service *service, const void *config_of_service,
     TRY(service_listen(listening, &config->http, process.head != NULL ? head_route(process.head) : NULL,
                        process.head != NULL ? 1 : 0, process.head, err));
     enum err_code code = bus_declare_patiently(&bus, &queue, 1, wait_for, service, err);
+    atomic_store(&process.declared, code == OK);
     while (code == OK && service_wait(service, CLOCK_HOUR_US) != ERR_STOPPED) {
     }
     if (process.head != NULL) {

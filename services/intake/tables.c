@@ -104,7 +104,7 @@ static enum err_code load_record(struct intake_tables *tables, const char *name,
         return catalog_table_load(tables->catalog, &id, arena, out, err);
     }
     if (dot == NULL) {
-        return err_set(err, ERR_NOT_FOUND, "expected a table as \"project.name\" or its id but found \"%.128s\"", name);
+        return err_set(err, ERR_INVALID, "expected a table as \"project.name\" or its id but found \"%.128s\"", name);
     }
     char *project = arena_strndup(arena, name, (size_t)(dot - name));
     return project == NULL ? err_no_memory(err, (size_t)(dot - name))
@@ -166,12 +166,13 @@ static struct entry *place_entry(struct intake_tables *tables, const char *key)
     return entry;
 }
 
-static void keep(struct intake_tables *tables, const char *key, struct counted *counted_take)
+static struct entry *keep(struct intake_tables *tables, const char *key, struct counted *counted_take)
 {
     struct entry *entry = place_entry(tables, key);
     release(entry->counted);
     entry->counted = counted_take;
     entry->loaded_us = clock_monotonic_us();
+    return entry;
 }
 
 static enum err_code give(struct counted *counted, const char *what, const struct intake_table **out, struct error *err)
@@ -181,6 +182,16 @@ static enum err_code give(struct counted *counted, const char *what, const struc
     }
     *out = intake_table_share(&counted->table);
     return OK;
+}
+
+/* While the catalog is away what is known is used on, and not asked for again before another ttl. */
+static bool goes_on(struct entry *entry, enum err_code code)
+{
+    if (entry == NULL || entry->counted == NULL || (code != ERR_UNAVAILABLE && code != ERR_TIMEOUT)) {
+        return false;
+    }
+    entry->loaded_us = clock_monotonic_us();
+    return true;
 }
 
 static enum err_code find_locked(struct intake_tables *tables, const char *name, const struct intake_table **out,
@@ -201,11 +212,7 @@ static enum err_code find_locked(struct intake_tables *tables, const char *name,
         keep(tables, name, counted);
         return give(counted, name, out, err);
     }
-    if (entry != NULL && entry->counted != NULL && (code == ERR_UNAVAILABLE || code == ERR_TIMEOUT)) {
-        entry->loaded_us = clock_monotonic_us(); /* not asked again before another ttl: the catalog is away */
-        return give(entry->counted, name, out, err);
-    }
-    return code;
+    return goes_on(entry, code) ? give(entry->counted, name, out, err) : code;
 }
 
 enum err_code intake_tables_find(struct intake_tables *tables, const char *name, const struct intake_table **out,
@@ -220,6 +227,18 @@ enum err_code intake_tables_find(struct intake_tables *tables, const char *name,
     return code;
 }
 
+static enum err_code load_version(struct intake_tables *tables, const struct uuid *table_id, int32_t version,
+                                  struct counted **out, struct error *err)
+{
+    AUTO(arena_free_auto) struct arena *arena = arena_new(0);
+    struct table_record record;
+    if (arena == NULL) {
+        return err_no_memory(err, 4096);
+    }
+    TRY(catalog_table_load(tables->catalog, table_id, arena, &record, err));
+    return load(tables, &record, version, arena, out, err);
+}
+
 static enum err_code find_version_locked(struct intake_tables *tables, const struct uuid *table_id, int32_t version,
                                          const struct intake_table **out, struct error *err)
 {
@@ -228,16 +247,13 @@ static enum err_code find_version_locked(struct intake_tables *tables, const str
     (void)snprintf(key, sizeof key, "%s@%d", uuid_format(table_id, id_text), (int)version);
     struct entry *entry = find_entry(tables, key);
     if (entry == NULL || clock_monotonic_us() - entry->loaded_us >= tables->ttl_us) {
-        AUTO(arena_free_auto) struct arena *arena = arena_new(0);
-        struct table_record record;
         struct counted *counted = NULL;
-        if (arena == NULL) {
-            return err_no_memory(err, 4096);
+        enum err_code code = load_version(tables, table_id, version, &counted, err);
+        if (code == OK) {
+            entry = keep(tables, key, counted);
+        } else if (!goes_on(entry, code)) {
+            return code;
         }
-        TRY(catalog_table_load(tables->catalog, table_id, arena, &record, err));
-        TRY(load(tables, &record, version, arena, &counted, err));
-        keep(tables, key, counted);
-        entry = find_entry(tables, key);
     }
     *out = intake_table_share(&entry->counted->table);
     return OK;

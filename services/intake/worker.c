@@ -58,8 +58,37 @@ static bool can_heal(enum err_code code)
     return code == ERR_UNAVAILABLE || code == ERR_TIMEOUT || code == ERR_CONFLICT || code == ERR_NO_MEMORY;
 }
 
-/* Writes until it is written, the contents are to blame, or the service stops. */
-static enum err_code flush_patiently(struct worker *worker, struct gather *gather, struct error *err)
+/* Store or catalog are away. What has come is held, nothing more is taken, and it is tried again. */
+struct outage {
+    bool told;
+    int64_t pause_us;
+};
+
+static enum err_code sit_out(struct worker *worker, struct outage *outage, struct error *err)
+{
+    if (!outage->told) {
+        log_warn("rows cannot be written now and are held", LOG_INT("messages", worker->gather.delivery_count),
+                 LOG_ERR(err));
+        bus_consumer_pause(worker->consumer);
+        outage->pause_us = BACKOFF_FIRST_US;
+    }
+    outage->told = true;
+    if (service_wait(worker->service, outage->pause_us) == ERR_STOPPED) {
+        return err_set(err, ERR_STOPPED, "shutting down");
+    }
+    outage->pause_us = outage->pause_us * 2 < BACKOFF_LAST_US ? outage->pause_us * 2 : BACKOFF_LAST_US;
+    return OK;
+}
+
+static void go_on(struct worker *worker, const struct outage *outage)
+{
+    if (outage->told) {
+        log_info("writing goes on");
+        bus_consumer_resume(worker->consumer);
+    }
+}
+
+static enum err_code flush_once(struct worker *worker, struct gather *gather, struct error *err)
 {
     const struct flush_options options = {
         .catalog = worker->catalog,
@@ -70,36 +99,44 @@ static enum err_code flush_patiently(struct worker *worker, struct gather *gathe
         .stopped = is_stopping,
         .context = worker->service,
     };
-    int64_t pause_us = BACKOFF_FIRST_US;
-    bool told = false;
-    for (;;) {
-        struct flush_outcome outcome = {0};
-        const int64_t started_us = clock_monotonic_us();
-        FAULT_POINT("writer.before_stage");
-        enum err_code code = flush(&options, gather, &outcome, err);
-        if (code == OK) {
-            metric_observe_us(worker->metrics->flush_seconds, clock_monotonic_us() - started_us);
-            count_flush(worker->metrics, &outcome);
-            if (told) {
-                log_info("writing goes on");
-            }
-            return OK;
-        }
+    struct flush_outcome outcome = {0};
+    const int64_t started_us = clock_monotonic_us();
+    FAULT_POINT("writer.before_stage");
+    enum err_code code = flush(&options, gather, &outcome, err);
+    if (code == OK) {
+        metric_observe_us(worker->metrics->flush_seconds, clock_monotonic_us() - started_us);
+        count_flush(worker->metrics, &outcome);
+    } else {
         metric_add(worker->metrics->failed_flushes, 1);
-        if (!can_heal(code)) {
-            return code;
-        }
-        if (!told) {
-            log_warn("rows cannot be written now and are held", LOG_INT("messages", gather->delivery_count),
-                     LOG_ERR(err));
-            bus_consumer_pause(worker->consumer);
-        }
-        told = true;
-        if (service_wait(worker->service, pause_us) == ERR_STOPPED) {
-            return err_set(err, ERR_STOPPED, "shutting down");
-        }
-        pause_us = pause_us * 2 < BACKOFF_LAST_US ? pause_us * 2 : BACKOFF_LAST_US;
     }
+    return code;
+}
+
+/* Until it is written, its contents are to blame, or the service stops. */
+static enum err_code flush_patiently(struct worker *worker, struct gather *gather, struct error *err)
+{
+    struct outage outage = {0};
+    enum err_code code = flush_once(worker, gather, err);
+    while (can_heal(code)) {
+        TRY(sit_out(worker, &outage, err));
+        code = flush_once(worker, gather, err);
+    }
+    go_on(worker, &outage);
+    return code;
+}
+
+/* Likewise: the schema of a table not met before is the catalog's to say. */
+static enum err_code add_patiently(struct worker *worker, struct gather *gather, struct bus_delivery *delivery,
+                                   struct error *err)
+{
+    struct outage outage = {0};
+    enum err_code code = gather_add(gather, worker->tables, delivery, err);
+    while (can_heal(code)) {
+        TRY(sit_out(worker, &outage, err));
+        code = gather_add(gather, worker->tables, delivery, err);
+    }
+    go_on(worker, &outage);
+    return code;
 }
 
 static void bury(struct worker *worker, struct bus_delivery *delivery_take, const struct error *err)
@@ -112,25 +149,29 @@ static void bury(struct worker *worker, struct bus_delivery *delivery_take, cons
 
 static void settle_flush(struct worker *worker, struct gather *gather, enum err_code code, const struct error *err);
 
+static void write_alone(struct worker *worker, struct bus_delivery *delivery_take)
+{
+    AUTO(gather_done) struct gather alone = {0};
+    struct error err = {0};
+    enum err_code code = add_patiently(worker, &alone, delivery_take, &err);
+    if (code == OK) {
+        settle_flush(worker, &alone, flush_patiently(worker, &alone, &err), &err);
+    } else if (code == ERR_STOPPED) {
+        bus_settle(worker->consumer, delivery_take, BUS_REQUEUE, err.text);
+    } else {
+        bury(worker, delivery_take, &err);
+    }
+}
+
 /* Each message by itself, so that only the bad ones suffer. */
 static void flush_apart(struct worker *worker, struct gather *whole)
 {
-    struct bus_delivery **deliveries = TAKE(whole->deliveries);
+    AUTO(free_auto) struct bus_delivery **deliveries = TAKE(whole->deliveries);
     const size_t count = whole->delivery_count;
     gather_done(whole);
     for (size_t i = 0; i < count; i++) {
-        AUTO(gather_done) struct gather one = {0};
-        struct error err = {0};
-        enum err_code code = gather_add(&one, worker->tables, deliveries[i], &err);
-        if (code == OK) {
-            settle_flush(worker, &one, flush_patiently(worker, &one, &err), &err);
-        } else if (can_heal(code)) {
-            bus_settle(worker->consumer, deliveries[i], BUS_REQUEUE, err.text);
-        } else {
-            bury(worker, deliveries[i], &err);
-        }
+        write_alone(worker, deliveries[i]);
     }
-    free(deliveries);
 }
 
 static void settle_flush(struct worker *worker, struct gather *gather, enum err_code code, const struct error *err)
@@ -148,7 +189,6 @@ static void settle_flush(struct worker *worker, struct gather *gather, enum err_
         log_warn("a flush failed and is taken apart", LOG_INT("messages", gather->delivery_count), LOG_ERR(err));
         flush_apart(worker, gather);
     }
-    bus_consumer_resume(worker->consumer);
 }
 
 static void flush_gathered(struct worker *worker)
@@ -160,32 +200,20 @@ static void flush_gathered(struct worker *worker)
     }
 }
 
-static void take_alone(struct worker *worker, struct bus_delivery *delivery_take)
-{
-    AUTO(gather_done) struct gather alone = {0};
-    struct error err = {0};
-    enum err_code code = gather_add(&alone, worker->tables, delivery_take, &err);
-    if (code == OK) {
-        settle_flush(worker, &alone, flush_patiently(worker, &alone, &err), &err);
-    } else if (can_heal(code)) {
-        bus_settle(worker->consumer, delivery_take, BUS_REQUEUE, err.text);
-        (void)!service_wait(worker->service, BACKOFF_FIRST_US);
-    } else {
-        bury(worker, delivery_take, &err);
-    }
-}
-
 static void take(struct worker *worker, struct bus_delivery *delivery_take)
 {
     struct error err = {0};
     FAULT_POINT("writer.after_receive");
     if (intake_plan_alone(delivery_take->delivery_count)) {
         flush_gathered(worker);
-        take_alone(worker, delivery_take);
+        write_alone(worker, delivery_take);
         return;
     }
-    if (gather_add(&worker->gather, worker->tables, delivery_take, &err) != OK) {
-        take_alone(worker, delivery_take); /* fails in the same way, and is settled there */
+    enum err_code code = add_patiently(worker, &worker->gather, delivery_take, &err);
+    if (code == ERR_STOPPED) {
+        bus_settle(worker->consumer, delivery_take, BUS_REQUEUE, err.text);
+    } else if (code != OK) {
+        bury(worker, delivery_take, &err);
     }
 }
 
