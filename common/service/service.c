@@ -49,16 +49,22 @@ enum err_code service_wait(struct service *service, int64_t timeout_us)
     return service_stopping(service) ? ERR_STOPPED : ERR_TIMEOUT;
 }
 
-static void stop(struct service *service, uint32_t signal)
+void service_stop(struct service *service)
 {
-    if (atomic_exchange(&service->stopping, true)) {
+    atomic_store(&service->stopping, true);
+    (void)pthread_mutex_lock(&service->lock);
+    (void)pthread_cond_broadcast(&service->woken);
+    (void)pthread_mutex_unlock(&service->lock);
+}
+
+static void take_signal(struct service *service, uint32_t signal)
+{
+    if (service_stopping(service)) {
         log_warn("second signal, ending at once", LOG_INT("signal", signal));
         _exit(SERVICE_FAILED);
     }
     log_info("draining", LOG_INT("signal", signal));
-    (void)pthread_mutex_lock(&service->lock);
-    (void)pthread_cond_broadcast(&service->woken);
-    (void)pthread_mutex_unlock(&service->lock);
+    service_stop(service);
 }
 
 static void *read_signals(void *context)
@@ -72,7 +78,7 @@ static void *read_signals(void *context)
         }
         struct signalfd_siginfo info;
         if (files[0].revents != 0 && read(service->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-            stop(service, info.ssi_signo);
+            take_signal(service, info.ssi_signo);
         }
     }
     return NULL;

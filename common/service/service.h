@@ -28,6 +28,8 @@ struct metrics *service_metrics(struct service *service);
 const char *service_name(const struct service *service);     /* "reaper" */
 const char *service_instance(const struct service *service); /* "host:pid:hex", unique; the owner in locks and leases */
 bool service_stopping(const struct service *service);
+/* Begins to drain, as SIGTERM does: for a run() that fails while threads of its own are at work. */
+void service_stop(struct service *service);
 /* Waits; ERR_TIMEOUT when the time is over (the normal case), ERR_STOPPED when draining. */
 MUST_CHECK enum err_code service_wait(struct service *service, int64_t timeout_us);
 

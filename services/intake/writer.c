@@ -112,9 +112,10 @@ void writer_close(struct writer *writer)
     if (writer == NULL) {
         return;
     }
+    service_stop(writer->service); /* it is stopping already, unless it could not start */
     for (size_t i = 0; i < MAX_WORKERS; i++) {
         if (writer->slots[i].running) {
-            (void)pthread_join(writer->slots[i].thread, NULL); /* the service is stopping */
+            (void)pthread_join(writer->slots[i].thread, NULL);
         }
         catalog_close(writer->slots[i].worker.catalog);
     }

@@ -118,7 +118,8 @@ enum err_code merge_run(struct service *service, const void *config_of_service, 
     TRY(open_all(&process, config, err));
     service_add_check(service, "catalog", check_catalog, &process);
     service_add_check(service, "bus", check_bus, &process);
-    TRY(service_listen(service, &config->http, NULL, 0, NULL, err));
+    AUTO(service_unlisten_auto) struct service *listening = service; /* the checks use what this function frees */
+    TRY(service_listen(listening, &config->http, NULL, 0, NULL, err));
     TRY(bus_declare_patiently(&process.controller.bus, &queue, 1, wait_for, service, err));
     take_part(&process.controller);
     return OK;

@@ -48,9 +48,11 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Joins those that run: the service is stopping then, or never got going. */
 static void fleet_done(struct fleet *fleet)
 {
+    if (fleet->started != 0) {
+        service_stop(fleet->workers[0].service); /* it is stopping already, unless it could not start */
+    }
     for (size_t i = 0; i < fleet->started; i++) {
         (void)pthread_join(fleet->workers[i].thread, NULL);
         catalog_close(fleet->workers[i].reaper.catalog);

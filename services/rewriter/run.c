@@ -168,7 +168,8 @@ enum err_code rewriter_run(struct service *service, const void *config_of_servic
     service_add_check(service, "catalog", check_catalog, fleet);
     service_add_check(service, "bus", check_bus, fleet);
     service_add_check(service, "store", check_store, fleet);
-    TRY(service_listen(service, &config->http, NULL, 0, NULL, err));
+    AUTO(service_unlisten_auto) struct service *listening = service; /* the checks use what this function frees */
+    TRY(service_listen(listening, &config->http, NULL, 0, NULL, err));
     TRY(declare(service, fleet, err));
     for (size_t i = 0; i < fleet->pools.count; i++) {
         struct worker *worker = &fleet->workers[i];
