@@ -1,0 +1,203 @@
+"""A small life: keyed batches over several days come in, their partitions are merged, the old days decay, and what nothing
+needs is reaped. Whoever is killed on the way is started again without its fault, until everything is quiet."""
+
+import http.client
+from datetime import datetime, timedelta, timezone
+
+from .invariants import check_always, check_quiet, leftovers
+from .scan import scan
+from .stack import wait_until
+from .table import Table
+
+OLD_DAYS = ("2001-03-04", "2001-03-05")
+LIVE_DAYS = ("2024-05-06", "2024-05-07", "2024-05-08")
+BATCHES, ROWS_PER_BATCH = 4, 750  # 3,000 rows in all
+KILL, KILLED = "=kill", -9  # as GRANARY_FAULT says it, and what the process ends with
+
+# Data are old or live whatever today's date; graces are over at once, so that only leases are waited for.
+TABLE_SETTINGS = {
+    "age.max_age": "5478d", "breaker.max_share": "1", "reaper.max_age": "0s", "merge.cleanup_grace": "0s",
+    "abandoned.grace": "0s", "merge.min_inputs": "2", "merge.max_tries": "1000",
+    "merge.medium.max_age": "1d", "merge.large.max_age": "1d",
+}
+PROCESS_SETTINGS = {
+    "intake": {"GRANARY_WRITER_MAX_OPEN": "5ms", "GRANARY_WRITER_LEASE": "2s"},
+    "merge-controller": {"GRANARY_MERGE_INTERVAL": "200ms", "GRANARY_MERGE_LEASE": "2s",
+                         "GRANARY_MERGE_START_LEASE": "2s"},
+    "rewriter": {"GRANARY_REWRITER_POOLS": "small"},
+    "reaper": {"GRANARY_REAPER_LEASE": "1s"},
+}
+# The same in all services: the ladder's queues are named after it.
+LADDER = {"GRANARY_BUS_DELAYS": "100ms,200ms,300ms,400ms"}
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def rows_of_batch(number):
+    days = OLD_DAYS + LIVE_DAYS
+    first = number * ROWS_PER_BATCH
+    return [{"ts": f"{days[row % len(days)]}T{row // 240 % 24:02}:{row // 4 % 60:02}:{row % 60:02}Z",
+             "path": f"/usr/share/{row % 97}/{row}", "size": row} for row in range(first, first + ROWS_PER_BATCH)]
+
+
+def microseconds(time):
+    """Since the epoch; exact, where float seconds are not."""
+    return (time - EPOCH) // timedelta(microseconds=1)
+
+
+class Life:
+    """`faults`: for each process that is to run into one, what GRANARY_FAULT says."""
+
+    def __init__(self, stack, faults=None, settings=None):
+        self.stack = stack
+        self.faults = dict(faults or {})
+        self.table = Table(stack, settings={**TABLE_SETTINGS, **(settings or {})})
+        self.loaded = None  # all rows, once they are in
+        self.faulty = []
+        self._running = {}
+        stack.mark()  # so that the first upload is a partition's
+
+    # --- processes -------------------------------------------------------------------------------------------------
+    def start(self, *names):
+        """Each runs into its fault at most once: the next of its name has none."""
+        for name in names:
+            fault = self.faults.pop(name, None)
+            program = self.stack.service(name, self._settings(name), fault)
+            self._running[name] = program
+            if fault:
+                self.faulty.append(program)
+
+    def stop(self, *names):
+        self.mend()
+        for name in names:
+            program = self._running.pop(name)
+            assert program.stop() in (0, KILLED), program.tail()
+
+    def mend(self):
+        """Starts again whoever was killed. What must always hold is looked at while it lies there."""
+        for name, program in list(self._running.items()):
+            if not program.running:
+                self._examine(program)
+                self.start(name)
+
+    def job(self, name):
+        fault = self.faults.pop(name, None)
+        program = self.stack.job(name, env=self._settings(name), fault=fault, expect=None if fault else 0)
+        if fault:
+            self.faulty.append(program)
+            if program.process.returncode:
+                if KILL in fault:
+                    self._examine(program)
+                self.job(name)
+
+    def wait(self, predicate, what, seconds=60):
+        def mended():
+            self.mend()
+            return predicate()
+        wait_until(mended, seconds, what)
+
+    def _examine(self, program):
+        assert program.process.returncode == KILLED, (
+            f"{program.name} ended with {program.process.returncode}:\n{program.tail()}")
+        assert program.fired(), f"{program.name} was killed by somebody else"
+        program.killed = True
+        check_always(self.stack)
+        if self.loaded is not None:
+            self._check_no_row_lost_or_doubled()
+
+    def _settings(self, name):
+        return {**LADDER, **PROCESS_SETTINGS.get(name, {})}
+
+    # --- the way of the rows ---------------------------------------------------------------------------------------
+    def load(self):
+        self.start("intake")
+        for number in range(BATCHES):
+            self.wait(lambda number=number: self.post_batch(number), f"batch {number} to be committed")
+        self.loaded = scan(self.stack, self.table.name)
+        self._check_no_row_lost_or_doubled()
+
+    def post_batch(self, number):
+        """As a client does: again, under the same key, until it is told that the rows are in."""
+        try:
+            answer = self.table.post(rows_of_batch(number), key=f"batch-{number}", committed=True, timeout="10s")
+        except (OSError, AttributeError, http.client.HTTPException):  # nobody there, or gone while answering
+            return False
+        assert answer.status in (200, 503, 504), answer
+        return answer.status == 200
+
+    def merge(self):
+        self.start("merge-controller", "rewriter")
+        self.wait(self.is_merged, "each live day to be one partition")
+        assert scan(self.stack, self.table.name) == self.loaded
+
+    def is_merged(self):
+        return self.stack.sql_value(
+            "select not exists (select from granary.attempts where state in ('planned', 'running'))"
+            " and count(*) filter (where active and min_timestamp >= '2020-01-01') = %s from granary.partitions",
+            (len(LIVE_DAYS),))
+
+    def decay(self):
+        self.job("decay")
+        assert self.stack.sql_value("select count(*) from granary.partitions where active"
+                                    " and max_timestamp < '2010-01-01'") == 0
+
+    def reap(self, seconds=60):
+        self.start("reaper")
+        self.wait(self.is_clean, "everything to be reaped", seconds)
+        self.wait(lambda: not self.stack.queue_length("reap"), "the last reap event to be acknowledged")
+
+    def is_clean(self):
+        """A round of the jobs, and a moment for the reaper to do what they found."""
+        self.job("merge-cleanup")
+        self.job("reap-collection")
+        try:
+            self.wait(lambda: not leftovers(self.stack), "quiet", 0.5)
+        except Exception:  # pylint: disable=broad-except
+            return False
+        return True
+
+    def reap_dropped(self):
+        """All of a table that was dropped."""
+        self.job("decay")
+        self.reap()
+
+    def live_through(self, merge=True):
+        self.load()
+        if merge:
+            self.merge()
+        self.decay()
+        self.reap()
+
+    # --- what came of it -------------------------------------------------------------------------------------------
+    def rows(self):
+        return scan(self.stack, self.table.name)
+
+    def old_partitions(self):
+        """Those of the old days, as far as they have a row."""
+        return self.stack.sql("select * from granary.partitions where table_id = %s and max_timestamp < '2010-01-01'"
+                              " order by min_timestamp, partition_id", (self.table.id,))
+
+    def live_partitions(self):
+        return self.stack.sql("select * from granary.partitions where table_id = %s and min_timestamp > '2010-01-01'"
+                              " order by min_timestamp, partition_id", (self.table.id,))
+
+    def partition(self, row):
+        """The same row as it is now."""
+        return self.stack.sql("select * from granary.partitions where partition_id = %s", (row["partition_id"],))[0]
+
+    def reap_event(self, partitions):
+        """A reap event of these rows of the catalog."""
+        return {"table": str(self.table.id),
+                "partitions": [{"id": str(row["partition_id"]), "deactivated_at_us": microseconds(row["deactivated_at"])}
+                               for row in partitions]}
+
+    def check(self, twin_rows):
+        """As if nothing had happened."""
+        assert self.rows() == twin_rows
+        check_quiet(self.stack)
+
+    def _check_no_row_lost_or_doubled(self):
+        sizes = sorted(int(line.rpartition('"size":')[2].rstrip("}")) for line in self.rows())
+        live = {row for row in range(BATCHES * ROWS_PER_BATCH)
+                if row % (len(OLD_DAYS) + len(LIVE_DAYS)) >= len(OLD_DAYS)}
+        assert len(sizes) == len(set(sizes)), "rows are doubled"
+        assert live <= set(sizes) <= set(range(BATCHES * ROWS_PER_BATCH)), "rows are lost"
