@@ -6,30 +6,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/format.h"
 #include "common/net/net.h"
 
 static const char hint_mark[] = "; hint: ";
 
-/* Texts quote what others sent: nothing in them may steer a terminal. */
-static void print_tame(const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        (void)fputc((c < 0x20 && c != '\n') || c == 0x7f ? '?' : c, stderr);
-    }
-}
-
 void cli_print_error(const char *text)
 {
+    char what[ERROR_TEXT_BYTES];
     const char *hint = strstr(text, hint_mark);
-    size_t length = hint == NULL ? strlen(text) : (size_t)(hint - text);
+    int length = hint == NULL ? (int)strlen(text) : (int)(hint - text);
 
     (void)fflush(stdout);
+    (void)snprintf(what, sizeof what, "%.*s", length, text);
     (void)fputs("granary: ", stderr);
-    print_tame(text, length);
+    cli_put_tame(what, stderr); /* texts quote what others sent */
     if (hint != NULL) {
         (void)fputs("\nhint: ", stderr);
-        print_tame(hint + strlen(hint_mark), strlen(hint + strlen(hint_mark)));
+        cli_put_tame(hint + strlen(hint_mark), stderr);
     }
     (void)fputc('\n', stderr);
 }
@@ -43,6 +37,12 @@ enum err_code cli_usage(struct cli *cli, struct error *err, const char *format, 
     va_end(arguments);
     cli->exit_code = CLI_USAGE;
     return err_set(err, ERR_INVALID, "%s", text);
+}
+
+enum err_code cli_output_failed(struct cli *cli, struct error *err)
+{
+    cli->output_closed = errno == EPIPE;
+    return err_set(err, ERR_UNAVAILABLE, "could not write the output: %s", strerror(errno));
 }
 
 static enum err_code load_settings(struct cli *cli, struct error *err)
@@ -128,7 +128,7 @@ static enum err_code run(struct cli *cli, size_t count, char *const *words, stru
     TRY(apply_flags(cli, err));
     TRY(command->run(cli, err));
     if (fflush(stdout) != 0) {
-        return err_set(err, ERR_UNAVAILABLE, "could not write the output: %s", strerror(errno));
+        return cli_output_failed(cli, err);
     }
     return OK;
 }
@@ -175,7 +175,7 @@ static int run_command(const struct cli_command *command, size_t count, char *co
     }
     enum err_code code = run(&cli, count, words, &err);
     net_client_close(cli.client);
-    if (code != OK) {
+    if (code != OK && !cli.output_closed) {
         cli_print_error(err.text);
     }
     return code != OK && cli.exit_code == CLI_DONE ? CLI_FAILED : cli.exit_code;

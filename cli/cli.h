@@ -29,6 +29,7 @@ struct cli {
     struct cli_config config;
     struct arena *arena;       /* lives as long as the process */
     struct net_client *client; /* opened by the first request */
+    bool output_closed;        /* whoever read standard output has seen enough */
     bool json;                 /* --output json */
     bool colour;               /* on standard output */
     int exit_code;             /* CLI_DONE unless a command, or the place of a failure, knows better */
@@ -72,6 +73,8 @@ void cli_help_command(const struct cli_command *command, FILE *out);
 /* ERR_INVALID that ends in exit code 64. */
 enum err_code cli_usage(struct cli *cli, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
+/* Standard output could not be written, for the reason in errno. A closed pipe is no fault worth a word. */
+enum err_code cli_output_failed(struct cli *cli, struct error *err);
 /* The text of a failure on stderr: "granary: what", and "hint: ..." on a line of its own. */
 void cli_print_error(const char *text);
 

@@ -1,6 +1,5 @@
 #include "cli/client.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "common/base/clock.h"
@@ -182,9 +181,9 @@ enum err_code cli_each(struct cli *cli, struct buf *path, int64_t limit, cli_ite
 
 static enum err_code write_out(void *context, const void *data, size_t length, struct error *err)
 {
-    (void)context;
+    struct cli *cli = context;
     if (fwrite(data, 1, length, stdout) != length) {
-        return err_set(err, ERR_STOPPED, "could not write the output: %s", strerror(errno));
+        return cli_output_failed(cli, err);
     }
     return OK;
 }
@@ -197,6 +196,7 @@ enum err_code cli_stream(struct cli *cli, struct buf *path, struct error *err)
         .timeout_us = STREAM_TIMEOUT_US,
         .retry_for_us = cli->config.timeout_us / 4,
         .on_data = write_out,
+        .context = cli,
     };
     return send_request(cli, path, &request, &answer, err);
 }

@@ -3,9 +3,16 @@
 #include "cli/cli.h"
 #include "cli/groups.h"
 
+/* clang-format off */
 const struct cli_group *const cli_groups[] = {
-    &cli_group_status, &cli_group_tables, &cli_group_read, &cli_group_partitions, &cli_group_catalog,
+    &cli_group_status,
+    &cli_group_tables,
+    &cli_group_load,
+    &cli_group_read,
+    &cli_group_partitions,
+    &cli_group_catalog,
 };
+/* clang-format on */
 const size_t cli_group_count = sizeof cli_groups / sizeof *cli_groups;
 
 enum { MOST_WORDS = 2, NEAR_LETTERS = 4, NAME_BYTES = 64 };

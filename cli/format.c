@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -92,6 +91,22 @@ enum err_code cli_format_tame(const char *text, size_t length, struct buf *out, 
         }
     }
     return OK;
+}
+
+void cli_put_tame(const char *text, FILE *out)
+{
+    for (;;) {
+        AUTO(buf_done) struct buf line = {0};
+        size_t length = strcspn(text, "\n");
+        if (cli_format_tame(text, length, &line, NULL) == OK && line.length_bytes > 0) {
+            (void)fwrite(line.data, 1, line.length_bytes, out);
+        }
+        if (text[length] == '\0') {
+            return;
+        }
+        (void)fputc('\n', out);
+        text += length + 1;
+    }
 }
 
 static pthread_once_t locale_once = PTHREAD_ONCE_INIT;

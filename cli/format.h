@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/base/buf.h"
 #include "common/base/error.h"
@@ -18,6 +19,8 @@ char *cli_format_time(const char *rfc3339, char text[CLI_FORMAT_BYTES]);
 
 /* Appends the text with everything that could steer a terminal, and every byte that is not UTF-8, replaced. */
 MUST_CHECK enum err_code cli_format_tame(const char *text, size_t length, struct buf *out, struct error *err);
+/* The same, printed; line ends are kept. */
+void cli_put_tame(const char *text, FILE *out);
 /* Columns of a terminal that the tame text takes: wide characters count twice, combining ones not at all. */
 size_t cli_format_width(const char *text, size_t length);
 

@@ -8,6 +8,7 @@ extern const struct cli_group cli_group_tables;     /* table.c */
 extern const struct cli_group cli_group_read;       /* read.c */
 extern const struct cli_group cli_group_partitions; /* partition.c */
 extern const struct cli_group cli_group_status;     /* status.c */
+extern const struct cli_group cli_group_load;       /* load.c */
 extern const struct cli_group cli_group_catalog;    /* migrate.c */
 
 #endif

@@ -127,7 +127,8 @@ enum err_code cli_print_fields(const struct cli *cli, struct json *json, const s
     for (size_t i = 0; i < count; i++) {
         AUTO(buf_done) struct buf value = {0};
         struct json *member = cli_member(json, columns[i].member);
-        if (member == NULL || json_kind(member) == JSON_KIND_NULL) {
+        if (member == NULL || json_kind(member) == JSON_KIND_NULL ||
+            (json_kind(member) == JSON_KIND_ARRAY && json_length(member) == 0)) {
             continue;
         }
         TRY(cli_format_value(json, &columns[i], &value, err));

@@ -39,7 +39,7 @@ MUST_CHECK enum err_code cli_print_array(const struct cli *cli, struct json *arr
                                          size_t count, const char *empty, struct error *err);
 
 /* --- single things ------------------------------------------------------------------------------------------------- */
-/* "title   value" lines. Absent and null members are left out. */
+/* "title   value" lines. Members that are absent, null or an empty list are left out. */
 MUST_CHECK enum err_code cli_print_fields(const struct cli *cli, struct json *json, const struct cli_column *columns,
                                           size_t count, struct error *err);
 MUST_CHECK enum err_code cli_print_json(const struct json *json, struct error *err); /* one line */

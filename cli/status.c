@@ -53,8 +53,12 @@ static const struct {
 
 static void print_warning(const struct cli *cli, const char *text, const char *detail)
 {
-    printf("%s%s%s%s%s\n\n", cli_colour_start(cli, CLI_RED), text, detail == NULL ? "" : ": ",
-           detail == NULL ? "" : detail, cli_colour_end(cli, CLI_RED));
+    printf("%s%s", cli_colour_start(cli, CLI_RED), text);
+    if (detail != NULL) {
+        (void)fputs(": ", stdout);
+        cli_put_tame(detail, stdout);
+    }
+    printf("%s\n\n", cli_colour_end(cli, CLI_RED));
 }
 
 static void print_warnings(const struct cli *cli, struct json *status)
