@@ -49,10 +49,25 @@ def servers():
     return Servers()
 
 
-@pytest.fixture
-def stack(servers, tmp_path, request):
-    made = Stack(servers, tmp_path)
+def lend_stack(servers, directory, request):
+    made = Stack(servers, directory)
     for mark in request.node.iter_markers("allow_errors"):
         made.allow_errors(*mark.args)
     yield made
     made.finish(passed=request.node.stash.get(OUTCOME, False))
+
+
+@pytest.fixture
+def stack(servers, tmp_path, request):
+    yield from lend_stack(servers, tmp_path, request)
+
+
+@pytest.fixture
+def own_stack(tmp_path, request):
+    """On servers of its own, which it may stop and start. They take some ten seconds."""
+    own = Servers(home=tmp_path / "servers")
+    try:
+        own.start()
+        yield from lend_stack(own, tmp_path, request)
+    finally:
+        own.delete()

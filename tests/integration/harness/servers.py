@@ -22,9 +22,11 @@ def build_directory():
 
 
 class Servers:
-    def __init__(self, build=None):
+    """Those that all tests share; with a `home` of its own, those of a test that stops and starts them."""
+
+    def __init__(self, build=None, home=None):
         self.build = build or build_directory()
-        self.local = LocalStack(f"{self.build}/servers", f"{self.build}/bin",
+        self.local = LocalStack(home or f"{self.build}/servers", f"{self.build}/bin",
                                 vhosts=[f"test-{number}" for number in range(VHOSTS_AT_START)],
                                 postgres_settings=POSTGRES_SETTINGS)
         self.layout = self.local.layout

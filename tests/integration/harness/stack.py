@@ -129,6 +129,11 @@ class Stack:
             self._connections[role] = connection
         return self._connections[role]
 
+    def reconnect(self):
+        """After a server was stopped and started again: forgets what led to it."""
+        self._connections.clear()
+        self._channel = None
+
     # --- the broker ------------------------------------------------------------------------------------------------
     def channel(self):
         """A pika channel on this test's vhost, with confirms."""

@@ -5,7 +5,8 @@ import json
 import uuid
 from urllib.parse import quote, urlencode
 
-from .stack import ADMIN, INTAKE, wait_until
+from .scan import scan
+from .stack import INTAKE, wait_until
 
 PROJECT = "demo"
 COLUMNS = {"ts": "timestamp", "path": "string", "size": "int64"}
@@ -69,7 +70,7 @@ class Table:
     # --- reading ---------------------------------------------------------------------------------------------------
     def rows(self):
         """All that a query sees."""
-        return self._scan(self.name)
+        return self._read(self.name)
 
     def sizes(self):
         """The column that names a row of some_rows, in order: lost and doubled ones show."""
@@ -77,7 +78,7 @@ class Table:
 
     def rejects(self):
         """In the order of their requests and rows; `text` is bytes."""
-        rejects = sorted(self._scan(f"{self.name}$rejects"), key=lambda reject: (reject["received_at"], reject["row"]))
+        rejects = sorted(self._read(f"{self.name}$rejects"), key=lambda reject: (reject["received_at"], reject["row"]))
         return [{**reject, "text": base64.b64decode(reject["text"])} for reject in rejects]
 
     def row_count(self):
@@ -88,9 +89,5 @@ class Table:
     def wait_rows(self, count, seconds=60):
         wait_until(lambda: self.row_count() >= count, seconds, f"{count} rows in {self.name}")
 
-    def _scan(self, name):
-        if not self.stack.find(ADMIN):
-            self.stack.service(ADMIN)
-        answer = self.stack.request(ADMIN, "GET", f"/api/v1/tables/{quote(name)}/scan?format=ndjson", token="reader")
-        assert answer.status == 200, answer
-        return [json.loads(line) for line in answer.text.splitlines()]
+    def _read(self, name):
+        return [json.loads(line) for line in scan(self.stack, name)]
