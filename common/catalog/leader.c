@@ -34,7 +34,8 @@ enum err_code catalog_leader_try(struct catalog *catalog, const char *name, cons
     enum err_code code =
         catalog_query(catalog, SQL_BEGIN_EPOCH, CATALOG_VALUES(catalog_text(name), catalog_text(holder)), &epoch, err);
     if (code != OK) {
-        (void)!catalog_leader_resign(catalog, name, NULL); /* a lock without an epoch would keep everybody from leading */
+        (void)!catalog_leader_resign(catalog, name,
+                                     NULL); /* a lock without an epoch would keep everybody from leading */
         return code;
     }
     if (catalog_session(catalog) != session) {

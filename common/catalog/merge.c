@@ -10,30 +10,29 @@ static const char SQL_CANDIDATES[] =
     "select p.partition_id, p.min_timestamp, p.max_timestamp, p.data_bytes, p.row_count, p.schema_version,"
     "       p.merge_level, p.version, p.lock_id is not null"
     " from granary.partitions p"
-    " where p.table_id = $1 and" CATALOG_SQL_MERGEABLE("p")
-    "   and (p.lock_kind is null or p.lock_kind = 'merge') and p.data_bytes < $2"
-    "   and (p.min_timestamp, p.partition_id) > ($3, coalesce($4, '00000000-0000-0000-0000-000000000000'::uuid))"
-    " order by p.min_timestamp, p.partition_id limit $5";
+    " where p.table_id = $1 and" CATALOG_SQL_MERGEABLE(
+        "p") "   and (p.lock_kind is null or p.lock_kind = 'merge') and p.data_bytes < $2"
+             "   and (p.min_timestamp, p.partition_id) > ($3, coalesce($4, "
+             "'00000000-0000-0000-0000-000000000000'::uuid))"
+             " order by p.min_timestamp, p.partition_id limit $5";
 
-#define SQL_ATTEMPT_COLUMNS                                                                                     \
+#define SQL_ATTEMPT_COLUMNS                                                                                    \
     " a.attempt_id, a.table_id, a.state, a.target, a.pool, a.lock_id, a.token, a.output_id, a.output_lock_id," \
     " a.task, coalesce(a.worker, '')"
 #define SQL_UNDER_WAY " a.kind = 'merge' and a.state in ('planned', 'running')"
-#define SQL_EXPIRED                                                                     \
+#define SQL_EXPIRED                                                                              \
     " not exists (select from granary.locks l where l.lock_id = a.lock_id and l.token = a.token" \
     "   and l.expires_at > clock_timestamp())"
 
 /* Reads only. */
 static const char SQL_ATTEMPT[] =
     "select" SQL_ATTEMPT_COLUMNS " from granary.attempts a where a.attempt_id = $1 and a.kind = 'merge'";
-static const char SQL_WAITING[] =
-    "select" SQL_ATTEMPT_COLUMNS " from granary.attempts a"
-    " where a.kind = 'merge' and a.state = 'planned' and not" SQL_EXPIRED
-    "   and a.attempt_id > coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid)"
-    " order by a.attempt_id limit $2";
-static const char SQL_ATTEMPTS_EXPIRED[] =
-    "select" SQL_ATTEMPT_COLUMNS " from granary.attempts a where" SQL_UNDER_WAY " and" SQL_EXPIRED
-    " order by a.created_at, a.attempt_id limit $1";
+static const char SQL_WAITING[] = "select" SQL_ATTEMPT_COLUMNS " from granary.attempts a"
+                                  " where a.kind = 'merge' and a.state = 'planned' and not" SQL_EXPIRED
+                                  "   and a.attempt_id > coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid)"
+                                  " order by a.attempt_id limit $2";
+static const char SQL_ATTEMPTS_EXPIRED[] = "select" SQL_ATTEMPT_COLUMNS " from granary.attempts a where" SQL_UNDER_WAY
+                                           " and" SQL_EXPIRED " order by a.created_at, a.attempt_id limit $1";
 static const char SQL_POOLS[] =
     "select a.pool, count(*) filter (where a.state = 'planned'), count(*) filter (where a.state = 'running')"
     " from granary.attempts a where" SQL_UNDER_WAY " group by a.pool order by a.pool";
@@ -144,8 +143,8 @@ static MUST_CHECK enum err_code load_attempts(struct catalog *catalog, const cha
 }
 
 enum err_code catalog_merge_attempts_waiting(struct catalog *catalog, const struct uuid *after, size_t limit,
-                                             struct arena *arena, struct catalog_merge_attempt **out,
-                                             size_t *out_count, struct error *err)
+                                             struct arena *arena, struct catalog_merge_attempt **out, size_t *out_count,
+                                             struct error *err)
 {
     return load_attempts(catalog, SQL_WAITING, CATALOG_VALUES(catalog_uuid(after), catalog_i64((int64_t)limit)), arena,
                          out, out_count, err);

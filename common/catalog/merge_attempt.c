@@ -15,11 +15,11 @@ static const char SQL_LOCK_INPUTS[] =
     "  select p.partition_id from granary.partitions p"
     "  join unnest($2::uuid[], $3::bigint[]) w (partition_id, version)"
     "    on w.partition_id = p.partition_id and w.version = p.version"
-    "  where p.table_id = $1 and p.lock_id is null and" CATALOG_SQL_MERGEABLE("p")
-    "  order by p.partition_id for update of p)"
-    " update granary.partitions p set lock_id = $4, lock_kind = 'merge' from wanted"
-    " where p.partition_id = wanted.partition_id"
-    " returning p.partition_id, p.path, p.row_count, p.data_bytes, p.sha256";
+    "  where p.table_id = $1 and p.lock_id is null and" CATALOG_SQL_MERGEABLE(
+        "p") "  order by p.partition_id for update of p)"
+             " update granary.partitions p set lock_id = $4, lock_kind = 'merge' from wanted"
+             " where p.partition_id = wanted.partition_id"
+             " returning p.partition_id, p.path, p.row_count, p.data_bytes, p.sha256";
 
 static const char SQL_LOCK[] =
     "insert into granary.locks (lock_id, kind, owner, reason, attempt_id, expires_at)"
@@ -53,17 +53,15 @@ static const char SQL_FINISH_ATTEMPT[] =
     "update granary.attempts set state = $2, finished_at = clock_timestamp(), error = $3,"
     "  rows_done = case when $2 = 'done' then rows_total else rows_done end where attempt_id = $1";
 
-static const char SQL_RELEASE_INPUTS[] =
-    "update granary.partitions set lock_id = null, lock_kind = null"
-    " where lock_id = $1 and lock_kind = 'merge' and active";
+static const char SQL_RELEASE_INPUTS[] = "update granary.partitions set lock_id = null, lock_kind = null"
+                                         " where lock_id = $1 and lock_kind = 'merge' and active";
 static const char SQL_GIVE_UP_OUTPUT[] =
     "update granary.partitions set lock_id = null, lock_kind = null, deactivation_reason = 'abandoned',"
     "  deactivated_by = $3"
     " where partition_id = $1 and lock_id = $2 and not active and deactivation_reason is null";
 /* Retired inputs stay under theirs; whatever a lock still holds, it stays. */
-static const char SQL_REMOVE_LOCKS[] =
-    "delete from granary.locks l where l.lock_id = any($1::uuid[])"
-    " and not exists (select from granary.partitions p where p.lock_id = l.lock_id)";
+static const char SQL_REMOVE_LOCKS[] = "delete from granary.locks l where l.lock_id = any($1::uuid[])"
+                                       " and not exists (select from granary.partitions p where p.lock_id = l.lock_id)";
 
 /* Failures more than a day apart have nothing to do with each other. */
 static const char SQL_BLAME[] =
@@ -148,13 +146,13 @@ static MUST_CHECK enum err_code lock_inputs(struct catalog_transaction *transact
 {
     AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
     size_t stride = sizeof *wanted->inputs;
-    TRY(catalog_query(catalog_in(transaction), SQL_LOCK_INPUTS,
-                      CATALOG_VALUES(catalog_uuid(&wanted->table_id),
-                                     catalog_array(CATALOG_UUID, &wanted->inputs->partition_id, stride,
-                                                   wanted->input_count),
-                                     catalog_array(CATALOG_INT64, &wanted->inputs->version, stride, wanted->input_count),
-                                     catalog_uuid(&wanted->lock_id)),
-                      &rows, err));
+    TRY(catalog_query(
+        catalog_in(transaction), SQL_LOCK_INPUTS,
+        CATALOG_VALUES(catalog_uuid(&wanted->table_id),
+                       catalog_array(CATALOG_UUID, &wanted->inputs->partition_id, stride, wanted->input_count),
+                       catalog_array(CATALOG_INT64, &wanted->inputs->version, stride, wanted->input_count),
+                       catalog_uuid(&wanted->lock_id)),
+        &rows, err));
     if (catalog_rows_count(rows) != wanted->input_count) {
         return err_set(err, ERR_CONFLICT, "expected to lock %zu partitions as planned but %zu were so",
                        wanted->input_count, catalog_rows_count(rows));
@@ -291,11 +289,11 @@ static MUST_CHECK enum err_code blame(struct catalog_transaction *transaction,
     if (failure->blamed_count == 0) {
         return OK;
     }
-    TRY(catalog_query(catalog_in(transaction), SQL_BLAME,
-                      CATALOG_VALUES(catalog_array(CATALOG_UUID, failure->blamed, sizeof *failure->blamed,
-                                                   failure->blamed_count),
-                                     catalog_text(failure->reason), catalog_i64(failure->max_tries)),
-                      &rows, err));
+    TRY(catalog_query(
+        catalog_in(transaction), SQL_BLAME,
+        CATALOG_VALUES(catalog_array(CATALOG_UUID, failure->blamed, sizeof *failure->blamed, failure->blamed_count),
+                       catalog_text(failure->reason), catalog_i64(failure->max_tries)),
+        &rows, err));
     for (size_t i = 0; i < catalog_rows_count(rows); i++) {
         *out_set_aside += catalog_get_bool(rows, i, 0);
     }

@@ -15,9 +15,10 @@
 
 /* All of its data is older than the cutoff ($2), and nobody holds it. $1: table. */
 #define CATALOG_SQL_PAST_RETENTION(p) " " p ".table_id = $1 and " p ".active and " p ".max_timestamp < $2"
-#define CATALOG_SQL_DECAYABLE(p)                                                                 \
-    CATALOG_SQL_PAST_RETENTION(p) " and " p ".lock_id is null and" CATALOG_SQL_NOT_HELD(p) " an" \
-                                                                                           "d" CATALOG_SQL_NOT_PAUSED
+#define CATALOG_SQL_DECAYABLE(p)                                   \
+    CATALOG_SQL_PAST_RETENTION(p)                                  \
+    " and " p ".lock_id is null and" CATALOG_SQL_NOT_HELD(p) " an" \
+                                                             "d" CATALOG_SQL_NOT_PAUSED
 
 /* Its grace is over: $2 for merged, $3 for given up, $4 for all other reasons (intervals; null never ends). $1: table. */
 #define CATALOG_SQL_REAPABLE(p)                                                                                      \

@@ -18,8 +18,8 @@ enum {
 /* What the planner knows of a candidate while it works; same index as the candidate. */
 enum mark {
     MARK_FREE,
-    MARK_GROUPED,   /* looked at in this pass: it stays where it is, or is an input now */
-    MARK_PLANNED,   /* an input of a task, or of one that max_tasks has cut off: its bucket is not settled */
+    MARK_GROUPED, /* looked at in this pass: it stays where it is, or is an input now */
+    MARK_PLANNED, /* an input of a task, or of one that max_tasks has cut off: its bucket is not settled */
 };
 
 struct planner {

@@ -29,7 +29,7 @@ struct merge_candidate { /* active, not held itself, not set aside, of one table
 
 struct merge_task {
     enum merge_target_id target;
-    size_t input_count; /* 2..merge.max_inputs */
+    size_t input_count;                    /* 2..merge.max_inputs */
     const struct merge_candidate **inputs; /* by (min_timestamp, max_timestamp, partition_id) */
     int64_t min_timestamp_us, max_timestamp_us;
     int64_t row_count, data_bytes;

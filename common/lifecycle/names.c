@@ -4,7 +4,7 @@
 #include "common/lifecycle/records.h"
 
 static const char *const lock_kinds[LOCK_KIND_COUNT] = {
-    [LOCK_NONE] = "",     [LOCK_WRITE] = "write",   [LOCK_MERGE] = "merge",
+    [LOCK_NONE] = "",       [LOCK_WRITE] = "write",   [LOCK_MERGE] = "merge",
     [LOCK_ALTER] = "alter", [LOCK_MANUAL] = "manual", [LOCK_REAP] = "reap",
 };
 static const char *const reasons[REASON_COUNT] = {

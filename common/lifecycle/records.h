@@ -16,7 +16,7 @@ struct table_record {
     bool is_rejects;
     struct uuid parent_id; /* of a rejects table */
     int32_t schema_version;
-    const char *settings_json; /* the table's own, as stored */
+    const char *settings_json;      /* the table's own, as stored */
     struct table_settings settings; /* effective: built-in < deployment < table */
     int64_t retention_us;           /* age.max_age that counts now, cooling considered */
     bool retention_cooling;

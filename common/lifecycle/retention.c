@@ -44,15 +44,11 @@ int64_t reap_grace_us(const struct table_settings *settings, enum deactivation_r
     case REASON_DECAY:
     case REASON_DROP:
     case REASON_PARK:
-    case REASON_ALTER:
-        return settings->reaper_max_age_us;
-    case REASON_MERGE:
-        return settings->merge_cleanup_grace_us;
-    case REASON_ABANDONED:
-        return settings->abandoned_grace_us;
+    case REASON_ALTER: return settings->reaper_max_age_us;
+    case REASON_MERGE: return settings->merge_cleanup_grace_us;
+    case REASON_ABANDONED: return settings->abandoned_grace_us;
     case REASON_NONE:
-    case REASON_COUNT:
-        break;
+    case REASON_COUNT: break;
     }
     return CLOCK_NEVER;
 }

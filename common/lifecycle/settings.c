@@ -17,8 +17,8 @@ enum {
     LONGEST_NAME = 40, /* of a name that is worth a hint */
 };
 
-#define DAY CLOCK_DAY_US
-#define YEAR (366 * CLOCK_DAY_US)
+#define DAY        CLOCK_DAY_US
+#define YEAR       (366 * CLOCK_DAY_US)
 #define MAX_INPUTS 1000 /* as many as one rewrite task may name */
 
 struct entry {
@@ -33,17 +33,39 @@ struct entry {
 #define FIELD(member) offsetof(struct table_settings, member)
 
 /* Widths are at least a minute, so that a row's bucket is never a matter of clock noise. */
-#define MERGE_TARGET(text, id, size, width, min_age)                                                                 \
-    {"merge." text ".size", KIND_BYTES, FIELD(merge[id].size_bytes), size, 1, INT64_C(1) << 40,                      \
-     "size of a well-filled output of the " text " target"},                                                         \
-    {"merge." text ".width", KIND_DURATION, FIELD(merge[id].width_us), width, CLOCK_MINUTE_US, 10 * YEAR,            \
-     "no output of the " text " target crosses a multiple of this, counted from the epoch"},                         \
-    {"merge." text ".min_age", KIND_DURATION, FIELD(merge[id].min_age_us), min_age, 0, 10 * YEAR,                    \
-     "the " text " target takes a partition once its newest row is this old"},                                       \
-    {"merge." text ".max_age", KIND_DURATION, FIELD(merge[id].max_age_us), "never", 0, CLOCK_NEVER,                  \
-     "the " text " target leaves a partition alone once its newest row is older than this"},                         \
-    {"merge." text ".pool", KIND_POOL, FIELD(merge[id].pool), text, 0, 0,                                            \
-     "pool of rewriters that does the merges of the " text " target"}
+#define MERGE_TARGET(text, id, size, width, min_age)                                             \
+    {"merge." text ".size",                                                                      \
+     KIND_BYTES,                                                                                 \
+     FIELD(merge[id].size_bytes),                                                                \
+     size,                                                                                       \
+     1,                                                                                          \
+     INT64_C(1) << 40,                                                                           \
+     "size of a well-filled output of the " text " target"},                                     \
+        {"merge." text ".width",                                                                 \
+         KIND_DURATION,                                                                          \
+         FIELD(merge[id].width_us),                                                              \
+         width,                                                                                  \
+         CLOCK_MINUTE_US,                                                                        \
+         10 * YEAR,                                                                              \
+         "no output of the " text " target crosses a multiple of this, counted from the epoch"}, \
+        {"merge." text ".min_age",                                                               \
+         KIND_DURATION,                                                                          \
+         FIELD(merge[id].min_age_us),                                                            \
+         min_age,                                                                                \
+         0,                                                                                      \
+         10 * YEAR,                                                                              \
+         "the " text " target takes a partition once its newest row is this old"},               \
+        {"merge." text ".max_age",                                                               \
+         KIND_DURATION,                                                                          \
+         FIELD(merge[id].max_age_us),                                                            \
+         "never",                                                                                \
+         0,                                                                                      \
+         CLOCK_NEVER,                                                                            \
+         "the " text " target leaves a partition alone once its newest row is older than this"}, \
+    {                                                                                            \
+        "merge." text ".pool", KIND_POOL, FIELD(merge[id].pool), text, 0, 0,                     \
+            "pool of rewriters that does the merges of the " text " target"                      \
+    }
 
 static const struct entry entries[] = {
     {"age.max_age", KIND_DURATION, FIELD(age_max_age_us), "never", CLOCK_SECOND_US, CLOCK_NEVER,
@@ -149,9 +171,10 @@ static MUST_CHECK enum err_code parse_pool(const char *value, char *out, struct 
 {
     size_t length = strlen(value);
     if (length == 0 || length >= POOL_BYTES || strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_-") != length) {
-        return err_set(err, ERR_INVALID,
-                       "expected a pool's name of 1 to %d lower-case letters, digits, \"_\" or \"-\" but found \"%.64s\"",
-                       POOL_BYTES - 1, value);
+        return err_set(
+            err, ERR_INVALID,
+            "expected a pool's name of 1 to %d lower-case letters, digits, \"_\" or \"-\" but found \"%.64s\"",
+            POOL_BYTES - 1, value);
     }
     memcpy(out, value, length + 1);
     return OK;
@@ -162,20 +185,13 @@ static MUST_CHECK enum err_code parse_value(const struct entry *entry, const cha
 {
     void *field = (char *)settings + entry->offset;
     switch (entry->kind) {
-    case KIND_DURATION:
-        return parse_duration(entry, value, field, err);
-    case KIND_BYTES:
-        return parse_bytes(entry, value, field, err);
-    case KIND_INT:
-        return text_parse_i64(value, entry->min, entry->max, "a number", field, err);
-    case KIND_SHARE:
-        return parse_share(entry, value, field, err);
-    case KIND_BOOL:
-        return parse_choice(value, "false", "true", field, err);
-    case KIND_UNKNOWN_COLUMNS:
-        return parse_choice(value, "reject", "ignore", field, err);
-    case KIND_POOL:
-        return parse_pool(value, field, err);
+    case KIND_DURATION: return parse_duration(entry, value, field, err);
+    case KIND_BYTES: return parse_bytes(entry, value, field, err);
+    case KIND_INT: return text_parse_i64(value, entry->min, entry->max, "a number", field, err);
+    case KIND_SHARE: return parse_share(entry, value, field, err);
+    case KIND_BOOL: return parse_choice(value, "false", "true", field, err);
+    case KIND_UNKNOWN_COLUMNS: return parse_choice(value, "reject", "ignore", field, err);
+    case KIND_POOL: return parse_pool(value, field, err);
     }
     return err_set(err, ERR_INVALID, "setting \"%s\" has no kind", entry->name);
 }
@@ -253,7 +269,8 @@ static MUST_CHECK enum err_code normalise_days(const char *days_text, char out_v
 
 /* Resolves an alias and checks the value by parsing it into `scratch`. */
 static MUST_CHECK enum err_code normalise(const char *name, const char *value, struct table_settings *scratch,
-                                          const struct entry **out_entry, char out_value[VALUE_BYTES], struct error *err)
+                                          const struct entry **out_entry, char out_value[VALUE_BYTES],
+                                          struct error *err)
 {
     char text[VALUE_BYTES];
     const struct entry *entry = NULL;
@@ -337,23 +354,13 @@ void table_settings_format(const struct table_settings *settings, size_t i, char
         (void)snprintf(value, VALUE_BYTES, "%s", clock_format_duration(*(const int64_t *)field, text));
         break;
     }
-    case KIND_BYTES:
-        format_bytes(*(const int64_t *)field, value);
-        break;
-    case KIND_INT:
-        (void)snprintf(value, VALUE_BYTES, "%lld", (long long)*(const int64_t *)field);
-        break;
-    case KIND_SHARE:
-        (void)snprintf(value, VALUE_BYTES, "%.12g", *(const double *)field);
-        break;
-    case KIND_BOOL:
-        (void)snprintf(value, VALUE_BYTES, "%s", *(const bool *)field ? "true" : "false");
-        break;
+    case KIND_BYTES: format_bytes(*(const int64_t *)field, value); break;
+    case KIND_INT: (void)snprintf(value, VALUE_BYTES, "%lld", (long long)*(const int64_t *)field); break;
+    case KIND_SHARE: (void)snprintf(value, VALUE_BYTES, "%.12g", *(const double *)field); break;
+    case KIND_BOOL: (void)snprintf(value, VALUE_BYTES, "%s", *(const bool *)field ? "true" : "false"); break;
     case KIND_UNKNOWN_COLUMNS:
         (void)snprintf(value, VALUE_BYTES, "%s", *(const bool *)field ? "ignore" : "reject");
         break;
-    case KIND_POOL:
-        (void)snprintf(value, VALUE_BYTES, "%s", (const char *)field);
-        break;
+    case KIND_POOL: (void)snprintf(value, VALUE_BYTES, "%s", (const char *)field); break;
     }
 }

@@ -12,11 +12,11 @@
 
 enum merge_target_id { MERGE_SMALL, MERGE_MEDIUM, MERGE_LARGE, MERGE_TARGET_COUNT };
 struct merge_target {
-    int64_t size_bytes;  /* merge.<name>.size: 32MiB, 256MiB, 1GiB */
-    int64_t width_us;    /* merge.<name>.width: 1d, 7d, 30d; no output crosses a border of it (counted from the epoch) */
-    int64_t min_age_us;  /* merge.<name>.min_age: 0, 2d, 14d: of the newest row, by the database's clock */
-    int64_t max_age_us;  /* merge.<name>.max_age: never */
-    char pool[32];       /* merge.<name>.pool: small, medium, large */
+    int64_t size_bytes; /* merge.<name>.size: 32MiB, 256MiB, 1GiB */
+    int64_t width_us;   /* merge.<name>.width: 1d, 7d, 30d; no output crosses a border of it (counted from the epoch) */
+    int64_t min_age_us; /* merge.<name>.min_age: 0, 2d, 14d: of the newest row, by the database's clock */
+    int64_t max_age_us; /* merge.<name>.max_age: never */
+    char pool[32];      /* merge.<name>.pool: small, medium, large */
 };
 
 struct table_settings {
@@ -33,10 +33,10 @@ struct table_settings {
     int64_t merge_max_inputs;       /* merge.max_inputs, 100; 2..1000 */
     int64_t merge_min_inputs;       /* merge.min_inputs, 10; 2..1000: while a bucket is still filling */
     struct merge_target merge[MERGE_TARGET_COUNT];
-    bool intake_unknown_ignored;    /* intake.unknown_columns: reject | ignore; reject */
-    int64_t intake_max_past_us;     /* intake.max_past, never */
-    int64_t intake_max_future_us;   /* intake.max_future, 1d */
-    int64_t rejects_max_age_us;     /* rejects.max_age, 30d: age.max_age of the companion table */
+    bool intake_unknown_ignored;  /* intake.unknown_columns: reject | ignore; reject */
+    int64_t intake_max_past_us;   /* intake.max_past, never */
+    int64_t intake_max_future_us; /* intake.max_future, 1d */
+    int64_t rejects_max_age_us;   /* rejects.max_age, 30d: age.max_age of the companion table */
 };
 
 void table_settings_defaults(struct table_settings *settings);
@@ -72,8 +72,8 @@ int64_t retention_cutoff_us(int64_t max_age_us, int64_t now_us);
 /* --- breaker ---------------------------------------------------------------------------------------------------- */
 
 struct breaker_input {
-    int64_t rows_active;       /* now, including those about to decay */
-    int64_t rows_deactivated;  /* by decay in the last 24 h without an approved plan, reaped ones included */
+    int64_t rows_active;      /* now, including those about to decay */
+    int64_t rows_deactivated; /* by decay in the last 24 h without an approved plan, reaped ones included */
     int64_t rows_to_deactivate;
     double max_share;
 };

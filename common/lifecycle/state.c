@@ -30,17 +30,19 @@ static const struct {
     [STATE_ABANDONED] = {{false, LOCK_NONE, REASON_ABANDONED},
                          "abandoned",
                          "Its writer gave it up; it was never active, and is reaped after abandoned.grace."},
-    [STATE_DECAY_INACTIVE] = {{false, LOCK_NONE, REASON_DECAY},
-                              "decay_inactive",
-                              "All of its rows were older than age.max_age; it is reaped after reaper.max_age, and can be "
-                              "undone until then."},
+    [STATE_DECAY_INACTIVE] =
+        {{false, LOCK_NONE, REASON_DECAY},
+         "decay_inactive",
+         "All of its rows were older than age.max_age; it is reaped after reaper.max_age, and can be "
+         "undone until then."},
     [STATE_DROP_INACTIVE] = {{false, LOCK_NONE, REASON_DROP},
                              "drop_inactive",
                              "Its table was dropped; it is reaped after reaper.max_age, and can be undone until then."},
-    [STATE_PARK_INACTIVE] = {{false, LOCK_NONE, REASON_PARK},
-                             "park_inactive",
-                             "It was parked and then released; it is reaped after reaper.max_age, and can be undone until "
-                             "then."},
+    [STATE_PARK_INACTIVE] =
+        {{false, LOCK_NONE, REASON_PARK},
+         "park_inactive",
+         "It was parked and then released; it is reaped after reaper.max_age, and can be undone until "
+         "then."},
     [STATE_ALTER_INACTIVE] = {{false, LOCK_NONE, REASON_ALTER},
                               "alter_inactive",
                               "An alter job replaced it; its rows live on in the job's outputs, and it is reaped after "

@@ -53,7 +53,7 @@ enum lifecycle_state {
 };
 
 enum lifecycle_state lifecycle_state_of(const struct lifecycle_key *key);
-const char *lifecycle_state_name(enum lifecycle_state state);        /* as granary.partition_state says: "staged_write" */
+const char *lifecycle_state_name(enum lifecycle_state state); /* as granary.partition_state says: "staged_write" */
 const char *lifecycle_state_description(enum lifecycle_state state); /* one sentence for `granary explain` */
 /* May a partition go from one to the other? A claim taken over by another reaper counts as a transition to itself. */
 bool lifecycle_transition_allowed(const struct lifecycle_key *from, const struct lifecycle_key *to);

@@ -43,8 +43,8 @@ enum err_code attempt_commit(struct controller *controller, const struct catalog
     return OK;
 }
 
-static MUST_CHECK enum err_code load_max_tries(struct controller *controller, const struct uuid *table_id,
-                                               int64_t *out, struct error *err)
+static MUST_CHECK enum err_code load_max_tries(struct controller *controller, const struct uuid *table_id, int64_t *out,
+                                               struct error *err)
 {
     AUTO(arena_free_auto) struct arena *arena = arena_new(0);
     struct table_record table;

@@ -24,8 +24,8 @@ struct controller {
     const char *owner;
     struct bus_options bus;
     struct bus_publisher *publisher;
-    struct catalog *catalog;        /* for the work; may go through a pooler */
-    struct catalog *leader_catalog; /* holds the leader's lock */
+    struct catalog *catalog;              /* for the work; may go through a pooler */
+    struct catalog *leader_catalog;       /* holds the leader's lock */
     struct catalog_leadership leadership; /* epoch 0: does not lead */
     struct merge_metrics *metrics;
     bool changed; /* something was committed or abandoned since the last look at the tables */

@@ -49,13 +49,9 @@ static MUST_CHECK enum err_code act(struct controller *controller, const struct 
     TRY(read_task(&subject, arena, err));
     const struct merge_decision decision = merge_plan_result(&subject.attempt, &subject.task, subject.inputs, result);
     switch (decision.verdict) {
-    case MERGE_COMMIT:
-        return attempt_commit(controller, &subject.attempt, &subject.task, subject.inputs, result, err);
-    case MERGE_ABANDON:
-        return attempt_abandon(controller, &subject.attempt, &decision, false, err);
-    case MERGE_IGNORE:
-        tell_refused(controller, &result->attempt_id, decision.reason);
-        break;
+    case MERGE_COMMIT: return attempt_commit(controller, &subject.attempt, &subject.task, subject.inputs, result, err);
+    case MERGE_ABANDON: return attempt_abandon(controller, &subject.attempt, &decision, false, err);
+    case MERGE_IGNORE: tell_refused(controller, &result->attempt_id, decision.reason); break;
     }
     return OK;
 }
@@ -165,8 +161,7 @@ enum err_code handler_republish(struct controller *controller, struct error *err
         TRY(catalog_merge_attempts_waiting(controller->catalog, &after, WAITING_PAGE, arena, &waiting, &count, err));
         for (size_t i = 0; i < count; i++) {
             const struct catalog_merge_attempt *attempt = &waiting[i];
-            enum err_code code =
-                handler_publish(controller, &attempt->attempt_id, attempt->pool, attempt->task, err);
+            enum err_code code = handler_publish(controller, &attempt->attempt_id, attempt->pool, attempt->task, err);
             if (code != OK && code != ERR_NOT_FOUND && code != ERR_CONFLICT) {
                 return code; /* without a queue, or with a full one, the lease runs out */
             }

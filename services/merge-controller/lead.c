@@ -7,9 +7,9 @@
 #include "services/merge-controller/handler.h"
 #include "services/merge-controller/round.h"
 
-#define LOOK_EVERY_US CLOCK_SECOND_US          /* at the leader's lock and at leases */
-#define NEXT_TIMEOUT_US (CLOCK_SECOND_US / 4)  /* so that a stop is noticed soon */
-#define SHORTEST_PAUSE_US (CLOCK_SECOND_US / 50)
+#define LOOK_EVERY_US       CLOCK_SECOND_US       /* at the leader's lock and at leases */
+#define NEXT_TIMEOUT_US     (CLOCK_SECOND_US / 4) /* so that a stop is noticed soon */
+#define SHORTEST_PAUSE_US   (CLOCK_SECOND_US / 50)
 #define CONNECT_PATIENCE_US (5 * CLOCK_SECOND_US) /* a broker that is not reached for longer is worth a word */
 enum { PREFETCH = 64, RESULTS_AT_ONCE = 256 };
 
@@ -20,7 +20,7 @@ struct leader {
     int64_t started_us, next_look_us;
     int64_t next_round_us;  /* without any change */
     int64_t pause_until_us; /* not even after a change before this */
-    enum err_code told; /* the trouble that was told last */
+    enum err_code told;     /* the trouble that was told last */
 };
 
 static int64_t at_most(int64_t a, int64_t b)

@@ -162,8 +162,6 @@ struct merge_decision merge_plan_expired(const struct catalog_merge_attempt *att
     if (attempt->state == ATTEMPT_PLANNED) {
         return (struct merge_decision){.verdict = MERGE_ABANDON, .reason = "no rewriter started it in time"};
     }
-    return (struct merge_decision){.verdict = MERGE_ABANDON,
-                                   .reason = "its lease ran out",
-                                   .blamed_count = task->input_count,
-                                   .blamed = inputs};
+    return (struct merge_decision){
+        .verdict = MERGE_ABANDON, .reason = "its lease ran out", .blamed_count = task->input_count, .blamed = inputs};
 }

@@ -28,7 +28,7 @@ struct merge_schemas {
         int32_t version;
         bool readable; /* its rows can be read as the latest version */
         const char *json;
-    } *items;
+    } * items;
 };
 const struct merge_schema *merge_plan_find_schema(const struct merge_schemas *schemas, int32_t version);
 /* For merge_plan_options.reconcilable, with struct merge_schemas as context. */
@@ -39,14 +39,14 @@ const struct merge_schema *merge_plan_output_schema(const struct merge_schemas *
 /* --- results ------------------------------------------------------------------------------------------------------- */
 
 enum merge_verdict {
-    MERGE_IGNORE,  /* the attempt is over, or the result is not of this try */
+    MERGE_IGNORE, /* the attempt is over, or the result is not of this try */
     MERGE_COMMIT,
     MERGE_ABANDON, /* it failed, or what was written is not what was asked for */
 };
 struct merge_decision {
     enum merge_verdict verdict;
-    const char *reason;    /* of abandoning or ignoring; may point into the result */
-    size_t blamed_count;   /* inputs to count a failed try against */
+    const char *reason;  /* of abandoning or ignoring; may point into the result */
+    size_t blamed_count; /* inputs to count a failed try against */
     const struct uuid *blamed;
 };
 /* Inputs of the task, for the catalog. NULL when out of memory. */

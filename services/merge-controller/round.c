@@ -176,8 +176,7 @@ static MUST_CHECK enum err_code plan_tables(struct controller *controller, const
         if (!tables[i].settings.merge_enabled) {
             continue;
         }
-        struct table_round round = {
-            .controller = controller, .table = &tables[i], .pools = pools, .totals = totals};
+        struct table_round round = {.controller = controller, .table = &tables[i], .pools = pools, .totals = totals};
         TRY(catalog_now(controller->catalog, &round.now_us, err));
         totals->tables++;
         TRY(pass_over(&tables[i], plan_table(&round, err), err));

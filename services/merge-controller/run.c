@@ -108,11 +108,9 @@ enum err_code merge_run(struct service *service, const void *config_of_service, 
     const struct merge_config *config = config_of_service;
     struct merge_metrics metrics;
     merge_metrics_init(&metrics, service_metrics(service));
-    AUTO(process_done) struct process process = {
-        .controller = {.service = service,
-                       .config = config,
-                       .owner = service_instance(service),
-                       .metrics = &metrics},
+    AUTO(process_done)
+    struct process process = {
+        .controller = {.service = service, .config = config, .owner = service_instance(service), .metrics = &metrics},
     };
     const struct bus_queue_spec queue = {.name = MERGE_RESULT_QUEUE};
     TRY(open_all(&process, config, err));

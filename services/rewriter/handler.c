@@ -20,7 +20,7 @@
 #include "services/rewriter/plan.h"
 
 #define PUBLISH_TIMEOUT_US (10 * CLOCK_SECOND_US)
-#define PUBLISH_PAUSE_US CLOCK_SECOND_US
+#define PUBLISH_PAUSE_US   CLOCK_SECOND_US
 
 void rewriter_metrics_init(struct rewriter_metrics *metrics, struct metrics *registry)
 {
@@ -32,7 +32,8 @@ void rewriter_metrics_init(struct rewriter_metrics *metrics, struct metrics *reg
     metrics->lost = metrics_counter(registry, name, "result=\"lost\"", help);
     metrics->malformed = metrics_counter(registry, name, "result=\"malformed\"", help);
     metrics->rows = metrics_counter(registry, "granary_rewriter_rows_total", NULL, "Rows of finished outputs.");
-    metrics->bytes = metrics_counter(registry, "granary_rewriter_written_bytes_total", NULL, "Bytes of finished outputs.");
+    metrics->bytes =
+        metrics_counter(registry, "granary_rewriter_written_bytes_total", NULL, "Bytes of finished outputs.");
     metrics->running = metrics_gauge(registry, "granary_rewriter_running", NULL, "Tasks being worked on now.");
     metrics->seconds = metrics_histogram(registry, "granary_rewriter_task_seconds", NULL,
                                          "Time from the lease to the published result.");
@@ -245,8 +246,8 @@ void rewriter_handle(struct rewriter *rewriter, struct bus_delivery *delivery_ta
     struct error err = {0};
     struct event_rewrite task = {0};
     AUTO(work_done) struct work work = {.rewriter = rewriter, .task = &task, .bad_input = PARTITION_MERGE_NO_INPUT};
-    enum err_code code = arena == NULL ? err_no_memory(&err, 64 << 10)
-                                       : accept(rewriter, delivery_take, arena, &task, &work, &err);
+    enum err_code code =
+        arena == NULL ? err_no_memory(&err, 64 << 10) : accept(rewriter, delivery_take, arena, &task, &work, &err);
     if (code != OK && bus_fate_of(code) != BUS_ACK) {
         log_warn("a rewrite task could not be taken", LOG_TEXT("message_id", delivery_take->message_id), LOG_ERR(&err));
     }

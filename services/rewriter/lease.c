@@ -22,8 +22,7 @@ struct lease {
 
 static void wait_until(struct lease *lease, int64_t until_us)
 {
-    const struct timespec until = {.tv_sec = until_us / CLOCK_SECOND_US,
-                                   .tv_nsec = until_us % CLOCK_SECOND_US * 1000};
+    const struct timespec until = {.tv_sec = until_us / CLOCK_SECOND_US, .tv_nsec = until_us % CLOCK_SECOND_US * 1000};
     (void)pthread_cond_timedwait(&lease->wake, &lease->lock, &until);
 }
 
@@ -67,8 +66,7 @@ static void *keep(void *context)
 static MUST_CHECK enum err_code init(struct lease *lease, struct error *err)
 {
     pthread_condattr_t attributes;
-    bool ok = pthread_condattr_init(&attributes) == 0 &&
-              pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+    bool ok = pthread_condattr_init(&attributes) == 0 && pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
               pthread_mutex_init(&lease->lock, NULL) == 0 && pthread_cond_init(&lease->wake, &attributes) == 0 &&
               pthread_create(&lease->thread, NULL, keep, lease) == 0;
     return ok ? OK : err_set(err, ERR_NO_MEMORY, "could not start the thread that keeps the lease");
@@ -138,7 +136,8 @@ enum err_code lease_check(struct lease *lease, struct error *err)
     struct error why = lease->why;
     pthread_mutex_unlock(&lease->lock);
     if (lost) {
-        return err_set(err, ERR_CONFLICT, "the lease is lost: %s", why.code != OK ? why.text : "it was not renewed in time");
+        return err_set(err, ERR_CONFLICT, "the lease is lost: %s",
+                       why.code != OK ? why.text : "it was not renewed in time");
     }
     return OK;
 }

@@ -33,7 +33,7 @@ struct rewriter_outcome {
     enum err_code code;
     const struct error *error; /* where it failed */
     bool lease_lost;
-    int bad_input; /* index into the task's inputs, or negative */
+    int bad_input;                       /* index into the task's inputs, or negative */
     const struct partition_facts *facts; /* where it went well */
 };
 /* Does anybody want to hear of it? Whoever has lost his lease keeps silent: the attempt is another's business now. */

@@ -239,3 +239,17 @@ def test_killed_at_any_point_merging_goes_on(stack, point):
     stack.service(name, QUICK if name == CONTROLLER else None)
     wait_merged(table, 1)
     check_nothing_lost(table)
+
+
+@pytest.mark.crash
+def test_killed_after_abandoning_merging_goes_on(stack):
+    table = Table(stack)
+    rewriter = stack.service(REWRITER, fault="rewriter.mid_write=kill")
+    controller = stack.service(CONTROLLER, QUICK, fault="merge.after_abandon=kill")
+    assert rewriter.wait_exit(SECONDS) == -9
+    assert controller.wait_exit(SECONDS) == -9
+    assert controller.fired() == ["merge.after_abandon"]
+    stack.service(REWRITER)
+    stack.service(CONTROLLER, QUICK)
+    wait_merged(table, 1)
+    check_nothing_lost(table)

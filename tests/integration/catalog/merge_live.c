@@ -179,8 +179,8 @@ static void expect_untouched(struct merging *world)
     }
     assert_true(number(world, "select count(*) from granary.partitions where partition_id = $1",
                        &world->reservation.output_id) == 0);
-    assert_true(number(world, "select count(*) from granary.locks where attempt_id = $1",
-                       &world->reservation.attempt_id) == 0);
+    assert_true(
+        number(world, "select count(*) from granary.locks where attempt_id = $1", &world->reservation.attempt_id) == 0);
     assert_true(number(world, "select count(*) from granary.attempts where attempt_id = $1",
                        &world->reservation.attempt_id) == 0);
 }
@@ -242,10 +242,11 @@ static void a_commit_swaps_the_inputs_for_the_output(void **state)
                 INPUTS);
     assert_true(number(&world, "select count(*) from granary.partition_columns where partition_id = $1",
                        &output.partition_id) == 2);
-    assert_true(number(&world, "select count(*) from granary.locks where attempt_id = $1",
-                       &world.attempt.attempt_id) == 1); /* of the retired inputs */
-    assert_true(number(&world, "select count(*) from granary.attempts where attempt_id = $1 and state = 'done'"
-                               " and finished_at is not null and rows_done = rows_total and worker = 'worker'",
+    assert_true(number(&world, "select count(*) from granary.locks where attempt_id = $1", &world.attempt.attempt_id) ==
+                1); /* of the retired inputs */
+    assert_true(number(&world,
+                       "select count(*) from granary.attempts where attempt_id = $1 and state = 'done'"
+                       " and finished_at is not null and rows_done = rows_total and worker = 'worker'",
                        &world.attempt.attempt_id) == 1);
     EXPECT_TEXT(ERR_CONFLICT, "it is over", commit(&world), &world.err);
     EXPECT_TEXT(ERR_CONFLICT, "not this worker's", renew(&world, "worker", world.attempt.token), &world.err);
@@ -260,7 +261,8 @@ static void what_is_not_as_planned_is_not_reserved_and_nothing_changes(void **st
         {"insert into granary.holds (table_id, partition_id, reason, placed_by)"
          " select table_id, partition_id, 'r', 'x' from granary.partitions where partition_id = $1",
          "update granary.holds set released_at = now(), released_by = 'x' where partition_id = $1"},
-        {"insert into granary.merge_failures (partition_id, tries, last_error, set_aside_at) values ($1, 3, 'e', now())",
+        {"insert into granary.merge_failures (partition_id, tries, last_error, set_aside_at) values ($1, 3, 'e', "
+         "now())",
          "delete from granary.merge_failures where partition_id = $1"},
     };
     AUTO(merging_done) struct merging world;
@@ -269,7 +271,8 @@ static void what_is_not_as_planned_is_not_reserved_and_nothing_changes(void **st
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         run_sql(&world, cases[i].before, &world.inputs[1]);
         assert_int_equal(count_candidates(&world, INT64_MAX, &busy), INPUTS - 1);
-        EXPECT_TEXT(ERR_CONFLICT, "expected to lock 3 partitions as planned but 2 were so", reserve(&world), &world.err);
+        EXPECT_TEXT(ERR_CONFLICT, "expected to lock 3 partitions as planned but 2 were so", reserve(&world),
+                    &world.err);
         expect_untouched(&world);
         run_sql(&world, cases[i].after, &world.inputs[1]);
     }
@@ -312,15 +315,17 @@ static void abandoning_touches_only_the_output(void **state)
         struct partition_record record = staging_load(&world.staging, of_table[i]);
         assert_true(record.active && uuid_is_nil(&record.lock_id));
     }
-    assert_true(number(&world, "select count(*) from granary.partitions where partition_id = $1 and not active"
-                               " and lock_id is null and deactivation_reason = 'abandoned'"
-                               " and deactivated_by = 'controller' and deactivated_at is not null",
+    assert_true(number(&world,
+                       "select count(*) from granary.partitions where partition_id = $1 and not active"
+                       " and lock_id is null and deactivation_reason = 'abandoned'"
+                       " and deactivated_by = 'controller' and deactivated_at is not null",
                        &world.reservation.output_id) == 1);
-    assert_true(number(&world, "select count(*) from granary.attempts where attempt_id = $1 and state = 'abandoned'"
-                               " and error = 'it broke'",
+    assert_true(number(&world,
+                       "select count(*) from granary.attempts where attempt_id = $1 and state = 'abandoned'"
+                       " and error = 'it broke'",
                        &world.attempt.attempt_id) == 1);
-    assert_true(number(&world, "select count(*) from granary.locks where attempt_id = $1",
-                       &world.attempt.attempt_id) == 0);
+    assert_true(number(&world, "select count(*) from granary.locks where attempt_id = $1", &world.attempt.attempt_id) ==
+                0);
     EXPECT_TEXT(ERR_CONFLICT, "it is over", abandon(&world, false, 0, 3, &set_aside), &world.err);
     EXPECT_TEXT(ERR_CONFLICT, "it is over", commit(&world), &world.err);
     EXPECT_TEXT(ERR_CONFLICT, "not this worker's", renew(&world, "worker", world.attempt.token), &world.err);
@@ -338,8 +343,9 @@ static void partitions_that_fail_too_often_are_set_aside_unless_it_was_long_ago(
         EXPECT(OK, abandon(&world, false, 1, 2, &set_aside), &world.err);
         assert_int_equal(set_aside, try == 3);
         if (try == 1) {
-            run_sql(&world, "update granary.merge_failures set last_at = now() - interval '25 hours'"
-                            " where partition_id = $1",
+            run_sql(&world,
+                    "update granary.merge_failures set last_at = now() - interval '25 hours'"
+                    " where partition_id = $1",
                     &world.inputs[0]);
         }
     }

@@ -6,11 +6,11 @@
  *   seed_live read TABLE                   prints the same of what is active now
  *
  * Column n numbers the rows; `sum` and `squares` (modulo 2^64) over it tell lost and doubled rows apart. */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +23,12 @@
 #include "common/scan/scan.h"
 
 #define FIRST_DAY_US (INT64_C(19000) * CLOCK_DAY_US)
-#define LEASE_US CLOCK_MINUTE_US
+#define LEASE_US     CLOCK_MINUTE_US
 enum { COLUMN_TS, COLUMN_N, COLUMN_TEXT };
 
 static const char schema_text[] =
-    "{\"version\":1,\"timestamp\":\"ts\",\"columns\":[{\"id\":1,\"name\":\"ts\",\"type\":\"timestamp\",\"nullable\":false},"
+    "{\"version\":1,\"timestamp\":\"ts\",\"columns\":[{\"id\":1,\"name\":\"ts\",\"type\":\"timestamp\",\"nullable\":"
+    "false},"
     "{\"id\":2,\"name\":\"n\",\"type\":\"int64\"},{\"id\":3,\"name\":\"text\",\"type\":\"string\"}]}";
 
 struct totals {

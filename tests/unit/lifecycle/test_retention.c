@@ -19,8 +19,9 @@ static void a_shorter_retention_cools_and_a_longer_one_counts_at_once(void **sta
         int64_t effective_us, wanted_us, cooling_us;
         bool has_previous;
     } cases[] = {
-        {30 * DAY, DAY, DAY, true},     {CLOCK_NEVER, 30 * DAY, DAY, true}, {DAY, 30 * DAY, DAY, false},
-        {DAY, CLOCK_NEVER, DAY, false}, {DAY, DAY, DAY, false},             {30 * DAY, DAY, 0, false},
+        {30 * DAY, DAY, DAY, true},  {CLOCK_NEVER, 30 * DAY, DAY, true},
+        {DAY, 30 * DAY, DAY, false}, {DAY, CLOCK_NEVER, DAY, false},
+        {DAY, DAY, DAY, false},      {30 * DAY, DAY, 0, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct retention_change change =

@@ -16,8 +16,8 @@ static void a_pool_gets_as_many_tasks_as_its_rewriters_take(void **state)
         int64_t ahead, consumers, planned, running, budget;
     } cases[] = {
         {4, 0, 0, 0, 0}, /* nobody there */
-        {4, 1, 0, 0, 4}, {4, 1, 3, 0, 1}, {4, 1, 4, 0, 0}, {4, 1, 9, 0, 0},
-        {4, 0, 1, 1, 3}, /* the only one is at work and takes nothing from the queue */
+        {4, 1, 0, 0, 4}, {4, 1, 3, 0, 1}, {4, 1, 4, 0, 0},
+        {4, 1, 9, 0, 0}, {4, 0, 1, 1, 3}, /* the only one is at work and takes nothing from the queue */
         {1, 2, 0, 1, 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -135,7 +135,7 @@ static void a_late_doubled_or_foreign_result_is_ignored(void **state)
         int64_t token;
         bool ok;
     } cases[] = {
-        {ATTEMPT_DONE, 7, true},    {ATTEMPT_DONE, 7, false},   {ATTEMPT_ABANDONED, 7, true},
+        {ATTEMPT_DONE, 7, true},    {ATTEMPT_DONE, 7, false},    {ATTEMPT_ABANDONED, 7, true},
         {ATTEMPT_RUNNING, 8, true}, {ATTEMPT_RUNNING, 6, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -160,10 +160,10 @@ static void a_failure_blames_the_one_that_it_names_or_all_or_nobody(void **state
         size_t blamed;
         uint8_t first;
     } cases[] = {
-        {"corrupt", {{2}}, 1, 2},     {"not_found", {{1}}, 1, 1},  {"unavailable", {{3}}, 1, 3},
-        {"corrupt", {{0}}, 3, 1},     {"invalid", {{0}}, 3, 1},    {"no_memory", {{0}}, 3, 1},
+        {"corrupt", {{2}}, 1, 2},     {"not_found", {{1}}, 1, 1}, {"unavailable", {{3}}, 1, 3},
+        {"corrupt", {{0}}, 3, 1},     {"invalid", {{0}}, 3, 1},   {"no_memory", {{0}}, 3, 1},
         {"corrupt", {{77}}, 3, 1}, /* names a stranger */
-        {"unavailable", {{0}}, 0, 0}, {"stopped", {{0}}, 0, 0},    {"timeout", {{0}}, 0, 0},
+        {"unavailable", {{0}}, 0, 0}, {"stopped", {{0}}, 0, 0},   {"timeout", {{0}}, 0, 0},
         {"conflict", {{0}}, 0, 0},    {"nonsense", {{0}}, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -18,7 +18,8 @@ static void pools_become_queues(void **state)
     assert_string_equal(pools.queues[0], "rewrite.small");
     assert_string_equal(pools.queues[1], "rewrite.medium");
     assert_string_equal(pools.queues[2], "rewrite.night-shift_2");
-    assert_int_equal(rewriter_plan_pools("abcdefghijklmnopqrstuvwxyz12345", &pools, NULL), OK); /* as long as a setting may be */
+    assert_int_equal(rewriter_plan_pools("abcdefghijklmnopqrstuvwxyz12345", &pools, NULL),
+                     OK); /* as long as a setting may be */
     assert_string_equal(pools.queues[0], "rewrite.abcdefghijklmnopqrstuvwxyz12345");
 }
 
@@ -131,8 +132,8 @@ static void who_has_lost_the_lease_keeps_silent(void **state)
         enum err_code code;
         bool lease_lost, speaks;
     } cases[] = {
-        {OK, false, true},           {ERR_CONFLICT, true, false}, {ERR_CONFLICT, false, true}, /* another object there */
-        {ERR_TIMEOUT, true, false},  {ERR_CORRUPT, false, true},  {ERR_STOPPED, false, true},
+        {OK, false, true},          {ERR_CONFLICT, true, false}, {ERR_CONFLICT, false, true}, /* another object there */
+        {ERR_TIMEOUT, true, false}, {ERR_CORRUPT, false, true},  {ERR_STOPPED, false, true},
         {ERR_CORRUPT, true, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
