@@ -24,11 +24,12 @@ def build_directory():
 class Servers:
     """Those that all tests share; with a `home` of its own, those of a test that stops and starts them."""
 
-    def __init__(self, build=None, home=None):
+    def __init__(self, build=None, home=None, postgres_settings=None):
+        settings = POSTGRES_SETTINGS if postgres_settings is None else postgres_settings
         self.build = build or build_directory()
         self.local = LocalStack(home or f"{self.build}/servers", f"{self.build}/bin",
                                 vhosts=[f"test-{number}" for number in range(VHOSTS_AT_START)],
-                                postgres_settings=POSTGRES_SETTINGS)
+                                postgres_settings=settings)
         self.layout = self.local.layout
 
     # --- by the first process of a run -----------------------------------------------------------------------------
