@@ -53,6 +53,9 @@ static enum err_code load_settings(struct cli *cli, struct error *err)
         return OK;
     }
     cli->exit_code = CLI_BAD_CONFIG;
+    while (faults.length_bytes > 0 && faults.data[faults.length_bytes - 1] == '\n') {
+        faults.length_bytes--;
+    }
     const char *text = buf_text(&faults);
     return faults.length_bytes == 0 || text == NULL ? code : err_set(err, code, "%.*s", ERROR_TEXT_BYTES / 2, text);
 }

@@ -200,3 +200,12 @@ enum err_code cli_stream(struct cli *cli, struct buf *path, struct error *err)
     };
     return send_request(cli, path, &request, &answer, err);
 }
+
+enum err_code cli_fetch(struct cli *cli, struct buf *path, struct buf *out, struct error *err)
+{
+    AUTO(net_answer_done) struct net_answer answer = {0};
+    struct net_request request = {.method = "GET", .timeout_us = STREAM_TIMEOUT_US};
+
+    TRY(send_request(cli, path, &request, &answer, err));
+    return buf_append(out, answer.body.data, answer.body.length_bytes, err);
+}

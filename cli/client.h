@@ -26,6 +26,9 @@ MUST_CHECK enum err_code cli_each(struct cli *cli, struct buf *path, int64_t lim
 /* Writes a streamed answer to standard output as it comes. */
 MUST_CHECK enum err_code cli_stream(struct cli *cli, struct buf *path, struct error *err);
 
+/* The whole answer, as it comes. */
+MUST_CHECK enum err_code cli_fetch(struct cli *cli, struct buf *path, struct buf *out, struct error *err);
+
 /* What the server said about a status that is no success, as an error: its code, message and hint. `who` names the
  * service. Sets cli's exit code where a safety rule refused. */
 enum err_code cli_refusal(struct cli *cli, const char *who, const struct net_answer *answer, struct error *err);

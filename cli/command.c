@@ -10,6 +10,12 @@ const struct cli_group *const cli_groups[] = {
     &cli_group_load,
     &cli_group_read,
     &cli_group_partitions,
+    &cli_group_explain,
+    &cli_group_retention,
+    &cli_group_holds,
+    &cli_group_history,
+    &cli_group_dead,
+    &cli_group_deployment,
     &cli_group_catalog,
 };
 /* clang-format on */

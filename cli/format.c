@@ -109,6 +109,27 @@ void cli_put_tame(const char *text, FILE *out)
     }
 }
 
+enum err_code cli_format_from_base64(const char *text, struct buf *out, struct error *err)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t bits = 0;
+    unsigned count = 0;
+
+    for (const char *at = text; *at != '\0' && *at != '='; at++) {
+        const char *digit = strchr(digits, *at);
+        if (digit == NULL) {
+            return err_set(err, ERR_INVALID, "expected base64 but found \"%.16s\"", at);
+        }
+        bits = bits << 6 | (uint32_t)(digit - digits);
+        count += 6;
+        if (count >= 8) {
+            count -= 8;
+            TRY(buf_append_byte(out, (uint8_t)(bits >> count), err));
+        }
+    }
+    return OK;
+}
+
 static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
 
 /* Texts are UTF-8 whatever the user's locale is. */

@@ -21,6 +21,8 @@ char *cli_format_time(const char *rfc3339, char text[CLI_FORMAT_BYTES]);
 MUST_CHECK enum err_code cli_format_tame(const char *text, size_t length, struct buf *out, struct error *err);
 /* The same, printed; line ends are kept. */
 void cli_put_tame(const char *text, FILE *out);
+/* Appends what the padded base64 text (RFC 4648 section 4) stands for. ERR_INVALID: it is none. */
+MUST_CHECK enum err_code cli_format_from_base64(const char *text, struct buf *out, struct error *err);
 /* Columns of a terminal that the tame text takes: wide characters count twice, combining ones not at all. */
 size_t cli_format_width(const char *text, size_t length);
 
