@@ -71,7 +71,8 @@ const char *cli_command_nearest(size_t count, const char *const *words)
         for (size_t j = 0; j < cli_groups[i]->count; j++) {
             const char *name = cli_groups[i]->commands[j].name;
             size_t found = distance(name, count, words);
-            if (found < least && found < strlen(name)) {
+            bool more_words = found == least && best != NULL && strlen(name) > strlen(best);
+            if ((found < least || more_words) && found < strlen(name)) {
                 least = found;
                 best = name;
             }
