@@ -36,7 +36,8 @@ DEFINE_AUTO(struct catalog, catalog_close)
 MUST_CHECK enum err_code catalog_ping(struct catalog *catalog, struct error *err);
 /* The database's clock, microseconds since the epoch. */
 MUST_CHECK enum err_code catalog_now(struct catalog *catalog, int64_t *out_us, struct error *err);
-/* ERR_INVALID with a hint when the schema is older or newer than this binary wants. */
+/* Really asks. ERR_UNAVAILABLE with a hint while the schema is older than this binary needs. A newer one is fine: migrations
+ * keep what the release before uses, so that services can be replaced one by one. */
 MUST_CHECK enum err_code catalog_check_version(struct catalog *catalog, struct error *err);
 
 /* --- transactions: AUTO(catalog_rollback_auto) rolls back unless committed ---------------------------------------- */

@@ -58,11 +58,9 @@ enum err_code catalog_check_version(struct catalog *catalog, struct error *err)
     int32_t version = 0;
 
     TRY(load_version(catalog, &version, err));
-    TRY(refuse_newer(version, err));
     if (version < newest_known()) {
-        return err_set(err, ERR_INVALID,
-                       "expected a catalog of version %d but found version %d; hint: run \"granary "
-                       "migrate\"",
+        return err_set(err, ERR_UNAVAILABLE,
+                       "expected a catalog of version %d or later but found version %d; hint: run \"granary migrate\"",
                        newest_known(), version);
     }
     return OK;

@@ -205,6 +205,7 @@ enum err_code decay_run(struct service *service, void *state, enum service_exit 
     const int64_t started_us = clock_now_us();
     (void)service;
     *out_exit = SERVICE_DONE;
+    TRY(catalog_check_version(decay->catalog, err));
     enum err_code code = catalog_deployment_check_deleting(decay->catalog, err);
     const bool paused = code == ERR_DENIED;
     if (code != OK && !paused) {

@@ -216,6 +216,7 @@ enum err_code merge_cleanup_run(struct service *service, void *state, enum servi
     const struct bus_queue_spec queue = hints_queue();
     (void)service;
     *out_exit = SERVICE_DONE;
+    TRY(catalog_check_version(cleanup->catalog, err));
     enum err_code code = catalog_deployment_check_deleting(cleanup->catalog, err);
     const bool paused = code == ERR_DENIED;
     if (code != OK && !paused) {

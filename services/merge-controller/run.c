@@ -24,7 +24,7 @@ static void process_done(struct process *process)
 
 static enum err_code check_catalog(void *context, struct error *err)
 {
-    return catalog_ping(((struct process *)context)->check_catalog, err);
+    return catalog_check_version(((struct process *)context)->check_catalog, err);
 }
 
 static enum err_code check_bus(void *context, struct error *err)

@@ -163,6 +163,7 @@ enum err_code reap_collection_run(struct service *service, void *state, enum ser
     const int64_t started_us = clock_now_us();
     const struct bus_queue_spec queue = hints_queue();
     *out_exit = SERVICE_DONE;
+    TRY(catalog_check_version(collection->catalog, err));
     enum err_code code = catalog_deployment_check_deleting(collection->catalog, err);
     const bool paused = code == ERR_DENIED;
     if (code != OK && !paused) {

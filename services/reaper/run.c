@@ -90,7 +90,7 @@ static enum err_code check_catalog(void *context, struct error *err)
 {
     struct shared *shared = context;
     pthread_mutex_lock(&shared->catalog_lock);
-    enum err_code code = catalog_ping(shared->catalog, err);
+    enum err_code code = catalog_check_version(shared->catalog, err);
     pthread_mutex_unlock(&shared->catalog_lock);
     return code;
 }

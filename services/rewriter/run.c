@@ -70,7 +70,7 @@ static void *work(void *context)
 
 static enum err_code check_catalog(void *context, struct error *err)
 {
-    return catalog_ping(((struct fleet *)context)->catalog, err);
+    return catalog_check_version(((struct fleet *)context)->catalog, err);
 }
 
 static enum err_code check_bus(void *context, struct error *err)

@@ -26,7 +26,7 @@ static void a_new_catalog_is_migrated_once(void **state)
     struct seen first = {0};
     struct seen second = {0};
     assert_int_equal(fixture_empty(state), 0);
-    EXPECT_TEXT(ERR_INVALID, "hint: run \"granary migrate\"", catalog_check_version(catalog, &err), &err);
+    EXPECT_TEXT(ERR_UNAVAILABLE, "hint: run \"granary migrate\"", catalog_check_version(catalog, &err), &err);
     EXPECT(OK, catalog_migrate(catalog, note, &first, &err), &err);
     assert_int_equal(first.applied, catalog_migration_count);
     EXPECT(OK, catalog_check_version(catalog, &err), &err);
@@ -35,14 +35,14 @@ static void a_new_catalog_is_migrated_once(void **state)
     assert_int_equal(second.skipped, catalog_migration_count);
 }
 
-static void a_newer_catalog_is_refused(void **state)
+static void a_newer_catalog_is_not_migrated(void **state)
 {
     AUTO(catalog_close_auto) struct catalog *catalog = fixture_open();
     struct error err = {0};
     assert_int_equal(fixture_setup(state), 0);
     fixture_sql(catalog, "insert into granary.schema_migrations values (9999, 'future', '\\x00')");
     EXPECT_TEXT(ERR_INVALID, "found version 9999", catalog_migrate(catalog, NULL, NULL, &err), &err);
-    EXPECT_TEXT(ERR_INVALID, "older than the catalog", catalog_check_version(catalog, &err), &err);
+    EXPECT(OK, catalog_check_version(catalog, &err), &err); /* services of the release before work on */
 }
 
 static void a_migration_whose_text_has_changed_is_refused(void **state)
@@ -106,7 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_catalog_is_migrated_once),
-        cmocka_unit_test(a_newer_catalog_is_refused),
+        cmocka_unit_test(a_newer_catalog_is_not_migrated),
         cmocka_unit_test(a_migration_whose_text_has_changed_is_refused),
         cmocka_unit_test(a_migration_that_fails_leaves_nothing),
         cmocka_unit_test(two_at_once_apply_each_migration_once),
