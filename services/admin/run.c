@@ -1,0 +1,54 @@
+#include "services/admin/run.h"
+
+#include "common/base/clock.h"
+#include "services/admin/admin.h"
+#include "services/admin/routes.h"
+
+static void admin_done(struct admin *admin)
+{
+    connections_close(admin->connections);
+    store_close(admin->store);
+}
+
+static enum err_code check_catalog(void *context, struct error *err)
+{
+    struct admin *admin = context;
+    struct connection *connection = connections_take(admin->connections);
+    enum err_code code = catalog_check_version(connection->catalog, err);
+    connections_give(connection);
+    return code;
+}
+
+static enum err_code admin_open(struct admin *admin, const struct admin_config *config, struct metrics *metrics,
+                                struct error *err)
+{
+    const struct catalog_options options = {
+        .url = config->catalog.url,
+        .password = config->catalog.password,
+        .application_name = "granary-admin",
+    };
+    admin->config = config;
+    TRY(bus_options_of(&config->bus, "granary-admin", &admin->bus, err));
+    TRY(store_open(config->store.url, &admin->store, err));
+    TRY(connections_open(&options, (size_t)config->connections, &admin->connections, err));
+    admin->requests =
+        metrics_counter(metrics, "granary_admin_requests_total", NULL, "Requests to the admin API begun.");
+    admin->scans_under_way =
+        metrics_gauge(metrics, "granary_admin_scans_under_way", NULL, "Scans and counts of rows under way.");
+    admin->scan_rows =
+        metrics_counter(metrics, "granary_admin_scan_rows_total", NULL, "Rows that scans have returned.");
+    return OK;
+}
+
+/* Broker and store are asked by the requests that need them: without them the rest of the API goes on. */
+enum err_code admin_run(struct service *service, const void *config, struct error *err)
+{
+    AUTO(admin_done) struct admin admin = {0};
+    TRY(admin_open(&admin, config, service_metrics(service), err));
+    service_add_check(service, "catalog", check_catalog, &admin);
+    AUTO(service_unlisten_auto) struct service *listening = service; /* the handlers use what this function frees */
+    TRY(service_listen(listening, &admin.config->http, admin_routes, admin_route_count, &admin, err));
+    while (service_wait(service, CLOCK_HOUR_US) != ERR_STOPPED) {
+    }
+    return OK;
+}
