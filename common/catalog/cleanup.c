@@ -47,12 +47,13 @@ static const char SQL_ABANDON_ATTEMPTS[] =
     "update granary.attempts set state = 'abandoned', finished_at = clock_timestamp(), error = 'the lease ran out'"
     " where attempt_id = any($1::uuid[])";
 
+/* A lock that holds nothing goes when it has run out, or with the attempt that it was made for. */
 static const char SQL_SWEEP_LOCKS[] =
     "delete from granary.locks where lock_id in ("
-    "  select l.lock_id from granary.locks l where l.expires_at <= clock_timestamp()"
+    "  select l.lock_id from granary.locks l left join granary.attempts a on a.attempt_id = l.attempt_id"
+    "  where (l.expires_at <= clock_timestamp() or a.state in ('done', 'abandoned'))"
+    "    and a.state is distinct from 'planned' and a.state is distinct from 'running'"
     "    and not exists (select from granary.partitions p where p.lock_id = l.lock_id)"
-    "    and not exists (select from granary.attempts a where l.lock_id in (a.lock_id, a.output_lock_id)"
-    "                    and a.state in ('planned', 'running'))"
     "  limit $1 for update of l skip locked)";
 
 static const char SQL_PRUNE_LINEAGE[] =

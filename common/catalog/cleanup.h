@@ -24,7 +24,7 @@ MUST_CHECK enum err_code catalog_cleanup_sweep_staged(struct catalog *catalog, c
  * is for when none runs. */
 MUST_CHECK enum err_code catalog_cleanup_sweep_attempts(struct catalog *catalog, const char *actor, size_t limit,
                                                         size_t *out_count, struct error *err);
-/* Locks that have run out and hold nothing any more are deleted. */
+/* Locks that hold nothing any more are deleted: those that have run out, and those of attempts that are over. */
 MUST_CHECK enum err_code catalog_cleanup_sweep_locks(struct catalog *catalog, size_t limit, size_t *out_count,
                                                      struct error *err);
 
