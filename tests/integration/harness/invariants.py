@@ -5,14 +5,19 @@ import hashlib
 MARKER = "granary-deployment.json"
 
 
-def check_always(stack):
-    """No live partition is without its object, and the object is the one that was published."""
-    for row in stack.sql("select path, data_bytes, sha256 from granary.partitions where active"):
+def check_objects(stack, partitions):
+    """The object of each of these rows is there, and it is the one that was published."""
+    for row in partitions:
         path = stack.store / row["path"]
-        assert path.exists(), f"a live partition has no object: {row['path']}"
+        assert path.exists(), f"a partition has no object: {row['path']}"
         data = path.read_bytes()
         assert len(data) == row["data_bytes"], f"{row['path']}: {len(data)} bytes, not {row['data_bytes']}"
         assert hashlib.sha256(data).digest() == bytes(row["sha256"]), f"{row['path']} is not what was published"
+
+
+def check_always(stack):
+    """No live partition is without its object, and none that has a receipt is there."""
+    check_objects(stack, stack.sql("select path, data_bytes, sha256 from granary.partitions where active"))
     both = stack.sql("select partition_id from granary.partitions join granary.receipts using (partition_id)")
     assert not both, f"deleted by its receipt, and yet there: {both}"
 
@@ -23,7 +28,7 @@ def leftovers(stack):
     for what, sql in {
         "partitions that are not plainly live":
             "select count(*) from granary.partitions where not active or lock_id is not null",
-        "locks": "select count(*) from granary.locks",
+        "locks": "select count(*) from granary.locks where expires_at is not null",
         "open attempts": "select count(*) from granary.attempts where state in ('planned', 'running')",
         "failed deletions": "select count(*) from granary.reap_failures",
     }.items():

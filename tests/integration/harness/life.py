@@ -1,6 +1,7 @@
 """A small life: keyed batches over several days come in, their partitions are merged, the old days decay, and what nothing
 needs is reaped. Whoever is killed on the way is started again without its fault, until everything is quiet."""
 
+import contextlib
 import http.client
 from datetime import datetime, timedelta, timezone
 
@@ -126,14 +127,16 @@ class Life:
 
     def merge(self):
         self.start("merge-controller", "rewriter")
-        self.wait(self.is_merged, "each live day to be one partition")
+        self.wait(self.is_merged, "the live days to be merged")
         assert scan(self.stack, self.table.name) == self.loaded
 
     def is_merged(self):
+        """No merge is under way, and none is left to do: what has been merged once is not merged with a newcomer."""
         return self.stack.sql_value(
             "select not exists (select from granary.attempts where state in ('planned', 'running'))"
-            " and count(*) filter (where active and min_timestamp >= '2020-01-01') = %s from granary.partitions",
-            (len(LIVE_DAYS),))
+            " and not exists (select from granary.partitions"
+            "   where active and merge_level = 0 and min_timestamp > '2010-01-01'"
+            "   group by (min_timestamp at time zone 'UTC')::date having count(*) > 1)")
 
     def decay(self):
         self.job("decay")
@@ -176,6 +179,9 @@ class Life:
         return self.stack.sql("select * from granary.partitions where table_id = %s and max_timestamp < '2010-01-01'"
                               " order by min_timestamp, partition_id", (self.table.id,))
 
+    def old_partitions_left(self):
+        return {row["partition_id"] for row in self.old_partitions()}
+
     def live_partitions(self):
         return self.stack.sql("select * from granary.partitions where table_id = %s and min_timestamp > '2010-01-01'"
                               " order by min_timestamp, partition_id", (self.table.id,))
@@ -183,6 +189,19 @@ class Life:
     def partition(self, row):
         """The same row as it is now."""
         return self.stack.sql("select * from granary.partitions where partition_id = %s", (row["partition_id"],))[0]
+
+    @contextlib.contextmanager
+    def unreachable(self, row):
+        """The store answers every request for the objects of that row's day with an error, as a broken disk does."""
+        folder = (self.stack.store / row["path"]).parent
+        aside = self.stack.directory / "aside"
+        folder.rename(aside)
+        folder.symlink_to(folder)
+        try:
+            yield
+        finally:
+            folder.unlink()
+            aside.rename(folder)
 
     def reap_event(self, partitions):
         """A reap event of these rows of the catalog."""
