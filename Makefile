@@ -196,8 +196,8 @@ integration: all $(LIVE_BIN) $(TOOL_BIN) ## the built binaries on real servers (
 crash: all $(TOOL_BIN) ## kill at every fault point (CRASH_CASES=60 for that many at most)
 	$(Q)CRASH_CASES=$(CRASH_CASES) $(PYTEST) -m crash tests/integration
 
-bench: all $(BENCH_BIN) ## measure against peers; one line each
-	$(Q)set -e; for program in $(BENCH_BIN) $(wildcard tests/bench/bench_*.py); do BUILD=$(BUILD) $$program; done
+bench: all $(BENCH_BIN) ## measure against peers; one line each (T="merge decay" for only these)
+	$(Q)BUILD=$(BUILD) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/bench/run $(T)
 
 FUZZ_SECONDS ?= 60
 fuzz: $(FUZZ_BIN) ## libFuzzer on each target (FUZZ_SECONDS=60, needs clang)

@@ -1,5 +1,4 @@
-/* Write and read speed of partition files on one thread: 5 M rows of a timestamp, three low-cardinality strings, two
- * doubles, an int64 and a text of 40 to 80 bytes (about 150 bytes a row).
+/* Write and read speed of Parquet files on one thread: 5 M rows of a log.
  *   bench_parquet FILE [ROWS] */
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,79 +9,9 @@
 #include "common/base/clock.h"
 #include "common/parquet/reader.h"
 #include "common/parquet/writer.h"
+#include "tests/bench/log_rows.h"
 
-enum { BATCH_ROWS = 8192, COLUMNS = 8, VOCABULARY = 512 };
-
-static const struct schema_column columns[COLUMNS] = {
-    {.id = 1, .name = "ts", .type = COLUMN_TIMESTAMP},
-    {.id = 2, .name = "host", .type = COLUMN_STRING, .nullable = true},
-    {.id = 3, .name = "level", .type = COLUMN_STRING, .nullable = true},
-    {.id = 4, .name = "service", .type = COLUMN_STRING, .nullable = true},
-    {.id = 5, .name = "latency", .type = COLUMN_DOUBLE, .nullable = true},
-    {.id = 6, .name = "load", .type = COLUMN_DOUBLE, .nullable = true},
-    {.id = 7, .name = "bytes", .type = COLUMN_INT64, .nullable = true},
-    {.id = 8, .name = "message", .type = COLUMN_STRING, .nullable = true},
-};
-static const struct schema schema = {
-    .version = 1, .column_count = COLUMNS, .columns = columns, .timestamp_column = 0, .sort_key_count = 1};
-
-static uint64_t state = 88172645463325252U;
-
-static uint64_t next_random(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
-
-static void set_text(struct batch *batch, uint32_t column, const char *prefix, uint64_t number)
-{
-    char text[32];
-    int length = snprintf(text, sizeof text, "%s%llu", prefix, (unsigned long long)number);
-    if (batch_set_variable(batch, column, text, (size_t)length, NULL) != OK) {
-        abort();
-    }
-}
-
-static void set_message(struct batch *batch, char words[VOCABULARY][8])
-{
-    char text[96];
-    size_t length = 0, most = 40 + next_random() % 33;
-    while (length < most) {
-        const char *word = words[next_random() % VOCABULARY];
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s ", word);
-    }
-    if (batch_set_variable(batch, 7, text, length, NULL) != OK) {
-        abort();
-    }
-}
-
-static struct batch *make_batch(int64_t *time_us, char words[VOCABULARY][8])
-{
-    struct batch *batch = NULL;
-    if (batch_new(&schema, BATCH_ROWS, &batch, NULL) != OK) {
-        abort();
-    }
-    for (uint32_t i = 0; i < BATCH_ROWS; i++) {
-        *time_us += (int64_t)(next_random() % 20000);
-        if (batch_row_begin(batch, NULL) != OK) {
-            abort();
-        }
-        batch_set_i64(batch, 0, *time_us);
-        set_text(batch, 1, "host-", next_random() % 200);
-        set_text(batch, 2, "level", next_random() % 5);
-        set_text(batch, 3, "service-", next_random() % 40);
-        batch_set_double(batch, 4, (double)(next_random() % 1000000) / 1000.0);
-        batch_set_double(batch, 5, (double)next_random() / 1e19);
-        batch_set_i64(batch, 6, (int64_t)(next_random() % 1000000));
-        set_message(batch, words);
-        if (batch_row_end(batch, NULL) != OK) {
-            abort();
-        }
-    }
-    return batch;
-}
+enum { BATCH_ROWS = 8192 };
 
 static enum err_code file_write(void *context, const void *data, size_t length, struct error *err)
 {
@@ -119,17 +48,14 @@ static int64_t cpu_us(void)
 static double bench_write(int fd, uint64_t rows, struct parquet_summary *out)
 {
     struct error err;
-    char words[VOCABULARY][8];
+    struct log_rows source;
     struct parquet_writer *writer = NULL;
     struct parquet_sink sink = {&fd, file_write};
-    int64_t time_us = INT64_C(1700000000000000), spent_us = 0;
-    for (size_t i = 0; i < VOCABULARY; i++) {
-        snprintf(words[i], sizeof words[i], "%.*s", (int)(2 + next_random() % 6),
-                 "abcdefghijklmnopqrstuvwxyz" + next_random() % 19);
-    }
-    check(parquet_writer_new(&schema, NULL, &sink, &writer, &err), &err);
+    int64_t spent_us = 0;
+    log_rows_init(&source, 0);
+    check(parquet_writer_new(&log_rows_schema, NULL, &sink, &writer, &err), &err);
     for (uint64_t done = 0; done < rows; done += BATCH_ROWS) {
-        struct batch *batch = make_batch(&time_us, words);
+        struct batch *batch = log_rows_next(&source, &log_rows_schema, BATCH_ROWS);
         int64_t begin_us = cpu_us();
         check(parquet_writer_append(writer, batch, 0, batch->row_count, &err), &err);
         spent_us += cpu_us() - begin_us;

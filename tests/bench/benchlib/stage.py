@@ -1,0 +1,94 @@
+"""Real servers that keep what they confirm: fsync is on, on both sides of each comparison."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+
+from harness.servers import Servers
+from harness.stack import Stack
+
+from . import BUILD
+
+
+class Stage:
+    def __init__(self):
+        self.servers = Servers(str(BUILD), postgres_settings={})
+        self.postgres = self.servers.local.postgres
+
+    def __enter__(self):
+        with redirect_stdout(sys.stderr):
+            self.servers.start()
+        return self
+
+    def __exit__(self, *_):
+        self.servers.delete()
+
+    @contextmanager
+    def stack(self, template=None):
+        """A database, a vhost and a store; the database is a copy of `template`, where one is given."""
+        with tempfile.TemporaryDirectory(dir=BUILD, prefix="bench-") as directory:
+            made = Stack(self.servers, directory)
+            if template:
+                self.servers.drop_database(made.database)
+                self._copy(template, made.database)
+            passed = False
+            try:
+                yield made
+                passed = True
+            finally:
+                made.finish(passed)
+
+    def keep(self, stack):
+        """A copy of the stack's database as it is now, to make stacks from. Nobody may be connected."""
+        template = f"template_{uuid.uuid4().hex[:12]}"
+        self.postgres.sql("select pg_terminate_backend(pid) from pg_stat_activity"
+                          f" where datname = '{stack.database}'")
+        self._copy(stack.database, template)
+        return template
+
+    def drop(self, template):
+        self.servers.drop_database(template)
+
+    def settle(self):
+        """Nothing waits to be written by somebody else while we measure."""
+        self.postgres.sql("checkpoint")
+        os.sync()
+
+    def _copy(self, template, database):
+        self.postgres.sql(f'create database "{database}" template "{template}" strategy file_copy owner granary_owner')
+
+
+def tool(name, *arguments, input=None):
+    """Runs one of the C programs beside the benches. Returns what it printed."""
+    answer = subprocess.run([BUILD / "bench" / name, *map(str, arguments)], input=input, capture_output=True,
+                            text=True, check=False)
+    if answer.returncode:
+        raise RuntimeError(f"{name}: exit code {answer.returncode}: {answer.stderr.strip()}")
+    return answer.stdout
+
+
+def timed(act):
+    started = time.monotonic()
+    act()
+    return time.monotonic() - started
+
+
+def sync_file(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def peak_kib(program):
+    """The most memory that the process has had resident."""
+    for line in Path(f"/proc/{program.process.pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    raise RuntimeError(f"could not find VmHWM of {program.name}")
