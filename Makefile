@@ -11,7 +11,7 @@ MAKEFLAGS += -rR --no-print-directory
 .DEFAULT_GOAL := all
 SHELL := /bin/bash
 
-TEST_GOALS := check test unit integration crash
+TEST_GOALS := check test unit integration crash deploy-check
 VARIANT ?= $(if $(filter fuzz,$(MAKECMDGOALS)),fuzz,$(if $(filter $(TEST_GOALS),$(MAKECMDGOALS)),test,release))
 BUILD   ?= build/$(VARIANT)
 CC      := $(if $(filter default undefined,$(origin CC)),$(if $(filter fuzz,$(VARIANT)),clang,gcc),$(CC))
@@ -180,7 +180,7 @@ logs: ## follow the logs of the local stack
 	$(Q)$(STACK) logs
 
 # --- tests -------------------------------------------------------------------------------------------------------
-.PHONY: test unit integration crash bench fuzz
+.PHONY: test unit integration crash deploy-check bench fuzz
 test: unit integration ## unit and integration tests
 
 unit: $(UNIT_BIN) ## unit tests (T=module/ runs only those)
@@ -195,6 +195,9 @@ integration: all $(LIVE_BIN) $(TOOL_BIN) ## the built binaries on real servers (
 
 crash: all $(TOOL_BIN) ## kill at every fault point (CRASH_CASES=60 for that many at most)
 	$(Q)CRASH_CASES=$(CRASH_CASES) $(PYTEST) -m crash tests/integration
+
+deploy-check: all ## what deploy/ renders, held against Kubernetes and the programs (npm)
+	$(Q)BUILD=$(BUILD) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/deploy/check
 
 bench: all $(BENCH_BIN) ## measure against peers; one line each (T="merge decay" for only these)
 	$(Q)BUILD=$(BUILD) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/bench/run $(T)
