@@ -9,7 +9,9 @@ from harness.servers import build_directory
 from harness.stack import wait_until
 
 CONTROLLER, REWRITER = "merge-controller", "rewriter"
-QUICK = {"GRANARY_MERGE_INTERVAL": "200ms", "GRANARY_MERGE_LEASE": "2s", "GRANARY_MERGE_START_LEASE": "5s"}
+QUICK = {"GRANARY_MERGE_INTERVAL": "200ms", "GRANARY_MERGE_LEASE": "2s", "GRANARY_MERGE_START_LEASE": "30s"}
+# A task that died with its rewriter is missed soon.
+IMPATIENT = {**QUICK, "GRANARY_MERGE_START_LEASE": "5s"}
 SECONDS = 60
 
 STATES = """select granary.partition_state(active, lock_kind, deactivation_reason) as state, count(*), sum(row_count)::bigint as rows
@@ -232,11 +234,11 @@ def test_killed_at_any_point_merging_goes_on(stack, point):
     table = Table(stack)
     name = CONTROLLER if point in CONTROLLER_POINTS else REWRITER
     other = REWRITER if name == CONTROLLER else CONTROLLER
-    stack.service(other, QUICK if other == CONTROLLER else None)
-    victim = stack.service(name, QUICK if name == CONTROLLER else None, fault=f"{point}=kill")
+    stack.service(other, IMPATIENT if other == CONTROLLER else None)
+    victim = stack.service(name, IMPATIENT if name == CONTROLLER else None, fault=f"{point}=kill")
     assert victim.wait_exit(SECONDS) == -9
     assert victim.fired() == [point]
-    stack.service(name, QUICK if name == CONTROLLER else None)
+    stack.service(name, IMPATIENT if name == CONTROLLER else None)
     wait_merged(table, 1)
     check_nothing_lost(table)
 
@@ -245,11 +247,11 @@ def test_killed_at_any_point_merging_goes_on(stack, point):
 def test_killed_after_abandoning_merging_goes_on(stack):
     table = Table(stack)
     rewriter = stack.service(REWRITER, fault="rewriter.mid_write=kill")
-    controller = stack.service(CONTROLLER, QUICK, fault="merge.after_abandon=kill")
+    controller = stack.service(CONTROLLER, IMPATIENT, fault="merge.after_abandon=kill")
     assert rewriter.wait_exit(SECONDS) == -9
     assert controller.wait_exit(SECONDS) == -9
     assert controller.fired() == ["merge.after_abandon"]
     stack.service(REWRITER)
-    stack.service(CONTROLLER, QUICK)
+    stack.service(CONTROLLER, IMPATIENT)
     wait_merged(table, 1)
     check_nothing_lost(table)
