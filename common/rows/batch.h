@@ -152,6 +152,10 @@ MUST_CHECK enum err_code batch_encode_with(const struct batch *batch, struct cod
  * of strings is not checked to be UTF-8: whoever encoded it has done so. */
 MUST_CHECK enum err_code batch_decode(const void *data, size_t length, const struct schema *schema, size_t max_bytes,
                                       struct batch **out, size_t *out_used, struct error *err);
+/* The same by a decompressor of the caller's, for who decodes many. */
+MUST_CHECK enum err_code batch_decode_with(const void *data, size_t length, const struct schema *schema,
+                                           size_t max_bytes, struct codec *codec, struct batch **out, size_t *out_used,
+                                           struct error *err);
 /* Reads only the header: version and rows, without decoding. */
 MUST_CHECK enum err_code batch_peek(const void *data, size_t length, int32_t *out_version, uint32_t *out_rows,
                                     struct error *err);

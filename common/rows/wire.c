@@ -293,8 +293,8 @@ static enum err_code decode_column(struct reader *reader, struct batch *batch, u
 }
 
 /* The raw payload: borrowed from `data`, or decompressed into `raw`. */
-static enum err_code open_payload(const struct wire_header *header, const uint8_t *data, struct buf *raw,
-                                  struct reader *out, struct error *err)
+static enum err_code open_payload(const struct wire_header *header, const uint8_t *data, struct codec *codec,
+                                  struct buf *raw, struct reader *out, struct error *err)
 {
     if (header->compression == WIRE_RAW) {
         if (header->stored_bytes != header->raw_bytes) {
@@ -304,8 +304,6 @@ static enum err_code open_payload(const struct wire_header *header, const uint8_
         *out = (struct reader){.next = data + sizeof *header, .left = header->raw_bytes};
         return OK;
     }
-    AUTO(codec_free_auto) struct codec *codec = NULL;
-    TRY(codec_new(WIRE_ZSTD_LEVEL, &codec, err));
     TRY(buf_reserve(raw, header->raw_bytes, err));
     TRY(codec_decompress(codec, CODEC_ZSTD, data + sizeof *header, header->stored_bytes, raw->data, header->raw_bytes,
                          err));
@@ -313,8 +311,8 @@ static enum err_code open_payload(const struct wire_header *header, const uint8_
     return OK;
 }
 
-enum err_code batch_decode(const void *data, size_t length, const struct schema *schema, size_t max_bytes,
-                           struct batch **out, size_t *out_used, struct error *err)
+enum err_code batch_decode_with(const void *data, size_t length, const struct schema *schema, size_t max_bytes,
+                                struct codec *codec, struct batch **out, size_t *out_used, struct error *err)
 {
     AUTO(buf_done) struct buf raw = {0};
     AUTO(batch_free_auto) struct batch *batch = NULL;
@@ -322,7 +320,7 @@ enum err_code batch_decode(const void *data, size_t length, const struct schema 
     struct reader reader = {0};
     TRY(read_header(data, length, &header, err));
     TRY(check_header(&header, data, length, schema, max_bytes, err));
-    TRY(open_payload(&header, data, &raw, &reader, err));
+    TRY(open_payload(&header, data, codec, &raw, &reader, err));
     TRY(batch_new(schema, header.row_count, &batch, err));
     for (uint32_t i = 0; i < schema->column_count; i++) {
         TRY(decode_column(&reader, batch, i, header.row_count, err));
@@ -335,4 +333,12 @@ enum err_code batch_decode(const void *data, size_t length, const struct schema 
     *out = TAKE(batch);
     *out_used = sizeof header + header.stored_bytes + GUARD_BYTES;
     return OK;
+}
+
+enum err_code batch_decode(const void *data, size_t length, const struct schema *schema, size_t max_bytes,
+                           struct batch **out, size_t *out_used, struct error *err)
+{
+    AUTO(codec_free_auto) struct codec *codec = NULL;
+    TRY(codec_new(WIRE_ZSTD_LEVEL, &codec, err));
+    return batch_decode_with(data, length, schema, max_bytes, codec, out, out_used, err);
 }

@@ -11,6 +11,7 @@ struct sheaf {
     struct sheaf *next;
     const struct schema *schema;
     int64_t width_us;
+    size_t row_count;    /* of what is to be bound */
     struct batch *batch; /* owned */
     uint32_t *order;     /* owned */
 };
@@ -48,6 +49,19 @@ static enum err_code find_sheaf(struct sheaf **sheaves, const struct schema *sch
     return OK;
 }
 
+/* Before binding, so that a sheaf has its size from the start. */
+static enum err_code measure(struct sheaf **sheaves, const struct schema *schema, int64_t width_us,
+                             const struct batch *rows, struct error *err)
+{
+    struct sheaf *sheaf = NULL;
+    if (rows == NULL) {
+        return OK;
+    }
+    TRY(find_sheaf(sheaves, schema, width_us, &sheaf, err));
+    sheaf->row_count += rows->row_count;
+    return OK;
+}
+
 static enum err_code bind(struct sheaf **sheaves, const struct schema *schema, int64_t width_us,
                           const struct batch *rows, struct error *err)
 {
@@ -57,18 +71,21 @@ static enum err_code bind(struct sheaf **sheaves, const struct schema *schema, i
     }
     TRY(find_sheaf(sheaves, schema, width_us, &sheaf, err));
     if (sheaf->batch == NULL) {
-        TRY(batch_new(schema, rows->row_count, &sheaf->batch, err));
+        TRY(batch_new(schema, (uint32_t)sheaf->row_count, &sheaf->batch, err));
     }
     return batch_append_range(sheaf->batch, rows, 0, rows->row_count, err);
 }
 
-static enum err_code bind_all(const struct gather *gather, struct sheaf **sheaves, struct error *err)
+typedef enum err_code each_fn(struct sheaf **sheaves, const struct schema *schema, int64_t width_us,
+                              const struct batch *rows, struct error *err);
+
+static enum err_code for_each(const struct gather *gather, each_fn *each, struct sheaf **sheaves, struct error *err)
 {
     for (size_t i = 0; i < gather->count; i++) {
         const struct gathered_batch *batch = &gather->batches[i];
         const int64_t width_us = batch->table->settings.partition_width_us;
-        TRY(bind(sheaves, batch->table->schema, width_us, batch->rows, err));
-        TRY(bind(sheaves, batch->table->rejects_schema, width_us, batch->rejects, err));
+        TRY(each(sheaves, batch->table->schema, width_us, batch->rows, err));
+        TRY(each(sheaves, batch->table->rejects_schema, width_us, batch->rejects, err));
     }
     return OK;
 }
@@ -149,7 +166,8 @@ static enum err_code write_and_commit(const struct flush_options *options, struc
         .context = options->context,
     };
     TRY(publish_open(&publish_options, &publish, err));
-    TRY(bind_all(gather, &sheaves, err));
+    TRY(for_each(gather, measure, &sheaves, err));
+    TRY(for_each(gather, bind, &sheaves, err));
     for (struct sheaf *sheaf = sheaves; sheaf != NULL; sheaf = sheaf->next) {
         TRY(add_pieces(publish, sheaf, arena, err));
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/codec/codec.h"
 #include "common/digest/digest.h"
 #include "common/events/events.h"
 
@@ -34,6 +35,7 @@ void gather_done(struct gather *gather)
     free(gather->batches);
     free(gather->index);
     free(gather->deliveries);
+    codec_free(gather->codec);
     *gather = (struct gather){0};
 }
 
@@ -56,8 +58,8 @@ static enum err_code grow(void *array, size_t *capacity, size_t needed, size_t i
     return OK;
 }
 
-static enum err_code decode_batch(const void *data, size_t length, const struct schema *schema, uint32_t row_count,
-                                  struct batch **out, struct error *err)
+static enum err_code decode_batch(struct codec *codec, const void *data, size_t length, const struct schema *schema,
+                                  uint32_t row_count, struct batch **out, struct error *err)
 {
     AUTO(batch_free_auto) struct batch *batch = NULL;
     size_t used = 0;
@@ -66,7 +68,7 @@ static enum err_code decode_batch(const void *data, size_t length, const struct 
                    ? OK
                    : err_set(err, ERR_CORRUPT, "expected %u rows in an intake segment but found none", row_count);
     }
-    TRY(batch_decode(data, length, schema, MAX_BATCH_BYTES, &batch, &used, err));
+    TRY(batch_decode_with(data, length, schema, MAX_BATCH_BYTES, codec, &batch, &used, err));
     if (used != length || batch->row_count != row_count) {
         return err_set(err, ERR_CORRUPT, "expected %u rows in %zu bytes of an intake segment but found %u in %zu",
                        row_count, length, batch->row_count, used);
@@ -120,14 +122,15 @@ static enum err_code index_reserve(struct gather *gather, size_t more, struct er
 
 /* --- taking in ---------------------------------------------------------------------------------------------------- */
 
-static enum err_code decode_segment(const struct intake_table *table, const struct event_intake_segment *segment,
-                                    struct gathered_batch *out, struct error *err)
+static enum err_code decode_segment(struct codec *codec, const struct intake_table *table,
+                                    const struct event_intake_segment *segment, struct gathered_batch *out,
+                                    struct error *err)
 {
     AUTO(batch_free_auto) struct batch *rows = NULL;
     AUTO(batch_free_auto) struct batch *rejects = NULL;
-    TRY(decode_batch(segment->rows, segment->rows_bytes, table->schema, segment->row_count, &rows, err));
-    TRY(decode_batch(segment->rejects, segment->rejects_bytes, table->rejects_schema, segment->reject_count, &rejects,
-                     err));
+    TRY(decode_batch(codec, segment->rows, segment->rows_bytes, table->schema, segment->row_count, &rows, err));
+    TRY(decode_batch(codec, segment->rejects, segment->rejects_bytes, table->rejects_schema, segment->reject_count,
+                     &rejects, err));
     *out = (struct gathered_batch){.batch_id = segment->batch_id, .keyed = segment->keyed};
     memcpy(out->body_sha256, segment->body_sha256, sizeof out->body_sha256);
     out->rows = TAKE(rows);
@@ -166,7 +169,7 @@ static enum err_code add_segment(struct gather *gather, const struct intake_tabl
     if (*slot != 0 && (*slot <= first_own || segment->keyed)) {
         return OK;
     }
-    TRY(decode_segment(table, segment, &batch, err));
+    TRY(decode_segment(gather->codec, table, segment, &batch, err));
     count_in(gather, &batch);
     if (*slot == 0) {
         batch.table = intake_table_share(table);
@@ -202,6 +205,9 @@ enum err_code gather_add(struct gather *gather, struct intake_tables *tables, st
     const struct intake_load load_before = gather->load;
     if (arena == NULL) {
         return err_no_memory(err, 4096);
+    }
+    if (gather->codec == NULL) {
+        TRY(codec_new(0, &gather->codec, err));
     }
     TRY(event_intake_decode(delivery->body, delivery->body_bytes, arena, &event, err));
     TRY(grow(&gather->deliveries, &gather->delivery_capacity, gather->delivery_count + 1, sizeof *gather->deliveries,

@@ -25,6 +25,7 @@ struct gather {
     size_t index_slots;
     struct bus_delivery **deliveries;
     size_t delivery_count, delivery_capacity;
+    struct codec *codec; /* made when first needed */
     struct intake_load load;
     int64_t since_us; /* monotonic */
 };

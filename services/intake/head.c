@@ -10,6 +10,7 @@
 #include "common/base/text.h"
 #include "services/intake/asker.h"
 #include "services/intake/coalescer.h"
+#include "services/intake/codecs.h"
 #include "services/intake/plan.h"
 #include "services/intake/request.h"
 
@@ -25,6 +26,7 @@ struct head {
     struct bus_publisher *publisher;
     struct coalescer *coalescer;
     struct asker *asker;
+    struct codecs codecs;
     atomic_uint decoding;
     atomic_llong in_flight_bytes;
     struct metric *rows, *rejected, *bytes, *messages, *segments, *queue_full;
@@ -191,7 +193,7 @@ static enum err_code show_rejects(struct request *request, const struct ingest_r
     return OK;
 }
 
-static enum err_code encode_rejects(struct request *request, struct error *err)
+static enum err_code encode_rejects(struct request *request, struct codec *codec, struct error *err)
 {
     size_t count;
     AUTO(batch_free_auto) struct batch *batch = NULL;
@@ -207,17 +209,26 @@ static enum err_code encode_rejects(struct request *request, struct error *err)
     TRY(show_rejects(request, rejects, count, err));
     TRY(ingest_rejects_batch(rejects, count, request->table->rejects_schema,
                              intake_tables_now_us(request->head->tables), &request->batch_id, &batch, err));
-    return batch_encode(batch, &request->rejects, err);
+    return batch_encode_with(batch, codec, &request->rejects, err);
 }
 
-static enum err_code encode(struct request *request, struct error *err)
+static enum err_code encode_all(struct request *request, struct codec *codec, struct error *err)
 {
     const struct batch *batch = ingest_batch(request->ingest);
     request->row_count = batch->row_count;
     if (batch->row_count != 0) {
-        TRY(batch_encode(batch, &request->rows, err));
+        TRY(batch_encode_with(batch, codec, &request->rows, err));
     }
-    TRY(encode_rejects(request, err));
+    return encode_rejects(request, codec, err);
+}
+
+static enum err_code encode(struct request *request, struct error *err)
+{
+    struct codec *codec;
+    TRY(codecs_take(&request->head->codecs, &codec, err));
+    enum err_code code = encode_all(request, codec, err);
+    codecs_give(&request->head->codecs, codec);
+    TRY(code);
     if (request->rows.length_bytes + request->rejects.length_bytes > INTAKE_MAX_SEGMENT_BYTES) {
         http_set_error_status(request->http, 413);
         return err_set(
@@ -331,6 +342,7 @@ enum err_code head_open(const struct intake_config *config, const struct bus_opt
     head->tables = tables;
     head->route = make_route(config);
     pthread_mutex_init(&head->publisher_lock, NULL);
+    codecs_init(&head->codecs);
     register_metrics(head, metrics);
     TRY(open_parts(head, bus, err));
     *out = TAKE(head);
@@ -355,6 +367,7 @@ void head_close(struct head *head)
         coalescer_close(head->coalescer);
         asker_close(head->asker);
         catalog_close(head->catalog);
+        codecs_done(&head->codecs);
         pthread_mutex_destroy(&head->publisher_lock);
         free(head);
     }
