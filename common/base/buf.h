@@ -15,7 +15,7 @@ struct buf {
     size_t capacity_bytes;
 };
 
-void buf_done(struct buf *buf); /* frees the memory and leaves an empty buffer: `AUTO(buf_done) struct buf b = {0};` */
+void buf_done(struct buf *buf);  /* frees the memory and leaves an empty buffer: `AUTO(buf_done) struct buf b = {0};` */
 void buf_clear(struct buf *buf); /* length 0, memory kept */
 
 /* Makes room for `more` bytes after the length. ERR_NO_MEMORY leaves the buffer as it was. */

@@ -6,15 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CHECKED_OP_(name, type, builtin)                                                      \
+#define CHECKED_OP_(name, type, builtin)                                                           \
     __attribute__((warn_unused_result, unused)) static inline bool name(type a, type b, type *out) \
-    {                                                                                         \
-        type result;                                                                          \
-        if (builtin(a, b, &result)) {                                                         \
-            return false;                                                                     \
-        }                                                                                     \
-        *out = result;                                                                        \
-        return true;                                                                          \
+    {                                                                                              \
+        type result;                                                                               \
+        if (builtin(a, b, &result)) {                                                              \
+            return false;                                                                          \
+        }                                                                                          \
+        *out = result;                                                                             \
+        return true;                                                                               \
     }
 
 CHECKED_OP_(checked_add_size, size_t, __builtin_add_overflow)

@@ -8,18 +8,18 @@
 #define AUTO(fn) __attribute__((cleanup(fn)))
 
 /* Hands a pointer on: the variable becomes NULL, so that its AUTO frees nothing. */
-#define TAKE(pointer)                          \
-    ({                                         \
+#define TAKE(pointer)                           \
+    ({                                          \
         __typeof__(pointer) taken_ = (pointer); \
-        (pointer) = NULL;                      \
-        taken_;                                \
+        (pointer) = NULL;                       \
+        taken_;                                 \
     })
 
 /* Defines free_fn_auto for `AUTO(free_fn_auto) type *x = NULL;`. free_fn takes NULL. */
-#define DEFINE_AUTO(type, free_fn)                                       \
+#define DEFINE_AUTO(type, free_fn)                                            \
     __attribute__((unused)) static inline void free_fn##_auto(type **pointer) \
-    {                                                                    \
-        free_fn(*pointer);                                               \
+    {                                                                         \
+        free_fn(*pointer);                                                    \
     }
 
 __attribute__((unused)) static inline void free_auto(void *pointer_to_pointer)

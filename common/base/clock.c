@@ -193,8 +193,7 @@ enum err_code clock_parse(const char *text, size_t length, int64_t *out_us, stru
                parse_time(&cursor, &in_day_us) && cursor.at == cursor.end;
     }
     if (!good) {
-        return err_set(err, ERR_INVALID,
-                       "expected a time such as \"2026-11-30T01:02:03.000456Z\" but found \"%.*s\"",
+        return err_set(err, ERR_INVALID, "expected a time such as \"2026-11-30T01:02:03.000456Z\" but found \"%.*s\"",
                        (int)(length > 64 ? 64 : length), text);
     }
     *out_us = clock_days_from_civil(year, month, day) * CLOCK_DAY_US + in_day_us;
@@ -232,9 +231,10 @@ enum err_code clock_parse_duration(const char *text, int64_t *out_us, struct err
             return OK;
         }
     }
-    return err_set(err, ERR_INVALID,
-                   "expected a duration such as \"30d\", \"12h\", \"5m\", \"5s\", \"200ms\" or \"never\" but found \"%.64s\"",
-                   text);
+    return err_set(
+        err, ERR_INVALID,
+        "expected a duration such as \"30d\", \"12h\", \"5m\", \"5s\", \"200ms\" or \"never\" but found \"%.64s\"",
+        text);
 }
 
 char *clock_format_duration(int64_t duration_us, char text[CLOCK_TEXT_BYTES])

@@ -10,16 +10,16 @@
 
 #define CLOCK_SECOND_US INT64_C(1000000)
 #define CLOCK_MINUTE_US (60 * CLOCK_SECOND_US)
-#define CLOCK_HOUR_US (60 * CLOCK_MINUTE_US)
-#define CLOCK_DAY_US (24 * CLOCK_HOUR_US)
+#define CLOCK_HOUR_US   (60 * CLOCK_MINUTE_US)
+#define CLOCK_DAY_US    (24 * CLOCK_HOUR_US)
 
 int64_t clock_now_us(void);       /* wall clock */
 int64_t clock_monotonic_us(void); /* for time-outs; unrelated to the wall clock */
 
 struct civil_time {
-    int32_t year; /* astronomical: 0 is 1 BC */
+    int32_t year;  /* astronomical: 0 is 1 BC */
     uint8_t month; /* 1..12 */
-    uint8_t day; /* 1..31 */
+    uint8_t day;   /* 1..31 */
     uint8_t hour, minute, second;
     uint32_t microsecond;
 };

@@ -14,10 +14,10 @@
 #ifdef GRANARY_FAULTS
 bool fault_hit(const char *name);
 #define FAULT_POINT(name) ((void)fault_hit(name))
-#define FAULT_FAIL(name) fault_hit(name)
+#define FAULT_FAIL(name)  fault_hit(name)
 #else
 #define FAULT_POINT(name) ((void)0)
-#define FAULT_FAIL(name) false
+#define FAULT_FAIL(name)  false
 #endif
 
 #endif

@@ -35,9 +35,18 @@ static void times_that_parse(void **state)
 static void times_that_do_not(void **state)
 {
     (void)state;
-    static const char *const cases[] = {"", "2026", "2026-13-01", "2026-02-29", "1900-02-29", "2026-01-01T24:00:00Z",
-                                        "2026-01-01T00:00:60Z", "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z",
-                                        "2026-01-01T00:00:00.0000001Z", "2026-01-01T00:00:00Zx", "x026-01-01"};
+    static const char *const cases[] = {"",
+                                        "2026",
+                                        "2026-13-01",
+                                        "2026-02-29",
+                                        "1900-02-29",
+                                        "2026-01-01T24:00:00Z",
+                                        "2026-01-01T00:00:60Z",
+                                        "2026-01-01T00:00:00",
+                                        "2026-01-01T00:00:00.Z",
+                                        "2026-01-01T00:00:00.0000001Z",
+                                        "2026-01-01T00:00:00Zx",
+                                        "x026-01-01"};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct error err = {0};
         int64_t us = 42;
@@ -54,8 +63,9 @@ static void durations_round_trip(void **state)
         const char *text;
         int64_t us;
         const char *formatted;
-    } cases[] = {{"30d", 30 * CLOCK_DAY_US, "30d"}, {"24h", CLOCK_DAY_US, "1d"},   {"90s", 90 * CLOCK_SECOND_US, "90s"},
-                 {"0", 0, "0s"},                    {"200ms", 200000, "200ms"},    {"never", CLOCK_NEVER, "never"}};
+    } cases[] = {{"30d", 30 * CLOCK_DAY_US, "30d"},    {"24h", CLOCK_DAY_US, "1d"},
+                 {"90s", 90 * CLOCK_SECOND_US, "90s"}, {"0", 0, "0s"},
+                 {"200ms", 200000, "200ms"},           {"never", CLOCK_NEVER, "never"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct error err = {0};
         int64_t us;
