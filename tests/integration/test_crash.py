@@ -74,10 +74,11 @@ def test_nothing_is_lost_doubled_or_left_after_a_kill(stack, twin_rows, process,
     life.check(twin_rows)
 
 
-def test_every_fault_point_of_the_sources_has_a_case():
+def test_every_fault_point_of_the_sources_has_a_case_and_a_line_in_the_documentation():
     sources = [*(TREE / "common").rglob("*.c"), *(TREE / "services").rglob("*.c")]
     points = {point for source in sources
               for point in re.findall(r'FAULT_(?:POINT|FAIL)\("([\w.]+)"\)', source.read_text())}
     points.discard("store.disk_full")  # nobody is killed by a full disk: see test_faults.py
-    cases = {point for _, point, _ in OWN_POINTS + SHARED_POINTS}
-    assert points == cases
+    assert points == {point for _, point, _ in OWN_POINTS + SHARED_POINTS}
+    documented = set(re.findall(r"`(\w+\.\w+)`", (TREE / "docs/crash-matrix.md").read_text()))
+    assert points == {name for name in documented if not name.endswith(".py")}

@@ -4,7 +4,7 @@ import os
 
 import pytest
 from harness.invariants import check_always, check_quiet
-from harness.life import BATCHES, LADDER, LIVE_DAYS, OLD_DAYS, PROCESS_SETTINGS, Life, rows_of_batch
+from harness.life import BATCHES, LADDER, LIVE_DAYS, OLD_DAYS, PROCESS_SETTINGS, Life, rows_of_batch, sizes_of
 from harness.stack import wait_until
 
 ALL_ROWS = BATCHES * len(rows_of_batch(0))
@@ -17,13 +17,9 @@ def live_rows():
     return [row for row in range(ALL_ROWS) if row % len(days) >= len(OLD_DAYS)]
 
 
-def sizes(life):
-    return sorted(int(line.rpartition('"size":')[2].rstrip("}")) for line in life.rows())
-
-
 def check_life(life):
     """What an untouched life leaves."""
-    assert sizes(life) == live_rows()
+    assert sizes_of(life.rows()) == live_rows()
     check_quiet(life.stack)
 
 
@@ -184,7 +180,7 @@ def test_a_shortened_retention_waits_for_its_cooling_time(stack):
     stack.sql("update granary.tables set retention_previous_us = 5478 * 86400000000,"
               " retention_effective_at = clock_timestamp() + interval '1 hour' where table_id = %s", (life.table.id,))
     stack.job("decay")
-    assert sizes(life) == live_rows()  # the former retention still counts
+    assert sizes_of(life.rows()) == live_rows()  # the former retention still counts
     stack.sql("update granary.tables set retention_effective_at = clock_timestamp() where table_id = %s",
               (life.table.id,))
     stack.job("decay")
@@ -198,7 +194,7 @@ def test_never_keeps_for_ever(stack):
     assert len(life.rows()) == ALL_ROWS
     retention(stack, life.table, age__max_age="5478d", reaper__max_age="never")
     stack.job("decay")
-    assert sizes(life) == live_rows()
+    assert sizes_of(life.rows()) == live_rows()
     life.start("reaper")
     life.job("reap-collection")
     stack.publish("reap", life.reap_event(life.old_partitions()), type="reap.v1")

@@ -203,6 +203,26 @@ def test_two_collections_at_once_do_no_harm(stack, life):
     check_quiet(stack)
 
 
+LEADERS_SESSION = """select l.pid from pg_locks l join pg_database d on d.oid = l.database
+    where d.datname = current_database() and l.locktype = 'advisory' and l.mode = 'ExclusiveLock' and l.granted"""
+
+
+def test_a_leader_that_lost_the_lead_in_the_middle_of_a_commit_changes_nothing(stack, life, tmp_path):
+    """Its epoch is over, though the attempt is not: the next leader commits the same result."""
+    held = tmp_path / "before the commit"
+    settings = {**LADDER, **PROCESS_SETTINGS["merge-controller"], "GRANARY_MERGE_LEASE": "1m"}
+    first = stack.service("merge-controller", settings, fault=f"merge.before_commit=hold:{held}", wait=True)
+    life.start("rewriter")
+    with standing_still(held):
+        second = stack.service("merge-controller", settings)
+        stack.sql_as("postgres", f"select pg_terminate_backend(pid) from ({LEADERS_SESSION}) leader")
+        wait_until(lambda: second.log(message="leading", epoch=2), 30, "the other one to lead")
+    life.wait(life.is_merged, "the live days to be merged")
+    assert first.metric("granary_merge_attempts_total", event="committed") == 0
+    assert stack.sql("select distinct state from granary.attempts") == [{"state": "done"}]
+    assert life.rows() == life.loaded
+
+
 # --- locks -----------------------------------------------------------------------------------------------------------
 def test_decay_leaves_what_a_merge_has_and_takes_its_output(stack, life, tmp_path):
     """The days that are live grow old while their merge is under way."""

@@ -76,10 +76,17 @@ class Program:
         """Its exit code; negative for a signal."""
         return self.process.wait(seconds)
 
-    def stop(self, seconds=DRAIN_SECONDS):
-        """SIGTERM. Returns the exit code; a service that drained says 0."""
+    def ask_to_stop(self):
         if self.running:
             self.process.send_signal(signal.SIGTERM)
+
+    def stop(self, seconds=DRAIN_SECONDS):
+        """SIGTERM. Returns the exit code; a service that drained says 0."""
+        self.ask_to_stop()
+        return self.wait_stopped(seconds)
+
+    def wait_stopped(self, seconds=DRAIN_SECONDS):
+        """As stop, for one that has been asked."""
         try:
             return self.wait_exit(seconds)
         except subprocess.TimeoutExpired:

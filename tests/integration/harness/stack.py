@@ -195,15 +195,17 @@ class Stack:
                 print(f"--- {program.log_file}\n{program.tail()}")
 
     def _stop_programs(self, passed):
-        for program in reversed(self.programs):
-            if not program.running:
-                continue
+        """All at once: each waits for the last of its own."""
+        running = [program for program in reversed(self.programs) if program.running]
+        for program in running:
             program.resume()
-            if not passed:
+            if passed:
+                program.ask_to_stop()
+            else:
                 program.kill9()
-                continue
+        for program in running if passed else ():
             try:
-                code = program.stop()
+                code = program.wait_stopped()
             except AssertionError as error:
                 yield str(error)
                 continue
