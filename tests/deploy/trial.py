@@ -28,7 +28,8 @@ def check_hosts_exist(context):
     wanted = set()
     for document, container in containers(context.charts[SET]):
         for value in started(document, container, context.charts[SET])[2].values():
-            wanted |= set(re.findall(r"host=(\S+) port=(\d+)", value)) | set(re.findall(r"^amqps?://[^@]+@([^:]+):(\d+)/", value))
+            wanted |= set(re.findall(r"host=(\S+) port=(\d+)", value))
+            wanted |= set(re.findall(r"^amqps?://[^@]+@([^:]+):(\d+)/", value))
     return "" if wanted and wanted <= made else f"wanted {sorted(wanted)} but found {sorted(made)}"
 
 
