@@ -8,11 +8,13 @@
 #include "common/catalog/tables.h"
 #include "common/http/http.h"
 #include "common/json/json.h"
+#include "common/service/service.h"
 #include "common/store/store.h"
 #include "services/admin/config.h"
 #include "services/admin/connections.h"
 
 struct admin {
+    struct service *service;
     const struct admin_config *config;
     struct connections *connections;
     struct store *store;

@@ -45,7 +45,7 @@ static enum err_code fill(struct scan_job *job, struct buf *out, bool *done, str
         job->begun = true;
         TRY(scan_format_header(scan_schema(job->scan), job->format, out, err));
     }
-    TRY(scan_next(job->scan, &batch, err));
+    TRY(scan_job_next(job, &batch, err));
     *done = batch == NULL;
     if (batch != NULL) {
         metric_add(job->admin->scan_rows, batch->row_count);
@@ -102,7 +102,7 @@ static enum err_code count_rows(struct call *call, const struct table_record *ta
     TRY(scan_job_open(call, table, wish, &job, err));
     connections_give(TAKE(call->connection)); /* others may have it while we read */
     do {
-        TRY(scan_next(job->scan, &batch, err));
+        TRY(scan_job_next(job, &batch, err));
         out->rows += batch == NULL ? 0 : batch->row_count;
     } while (batch != NULL);
     const struct scan_counts counts = scan_counts(job->scan);

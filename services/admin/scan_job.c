@@ -91,3 +91,11 @@ enum err_code scan_job_open(struct call *call, const struct table_record *table,
     *out = TAKE(job);
     return OK;
 }
+
+enum err_code scan_job_next(struct scan_job *job, const struct batch **out, struct error *err)
+{
+    if (service_stopping(job->admin->service)) {
+        return err_set(err, ERR_STOPPED, "shutting down; hint: try again");
+    }
+    return scan_next(job->scan, out, err);
+}

@@ -26,6 +26,8 @@ struct scan_wish {
  * 429 with Retry-After when there is no place. Free with scan_job_free, which gives the place back. */
 MUST_CHECK enum err_code scan_job_open(struct call *call, const struct table_record *table,
                                        const struct scan_wish *wish, struct scan_job **out, struct error *err);
+/* scan_next; ERR_STOPPED once the process drains: a long scan must not hold it up. */
+MUST_CHECK enum err_code scan_job_next(struct scan_job *job, const struct batch **out, struct error *err);
 void scan_job_free(struct scan_job *job);
 DEFINE_AUTO(struct scan_job, scan_job_free)
 
