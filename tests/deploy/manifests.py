@@ -95,8 +95,8 @@ def check_settings_are_accepted(context):
 
 
 def _start(context, program, arguments, environment):
-    """Services print their settings, which tells that they take them. migrate has no such flag: it is sent to a port where
-    nobody is, and must fail for no other reason."""
+    """Services print their settings, which tells that they take them. migrate has no such flag: it is sent to a port
+    where nobody is, and must fail for no other reason."""
     secret = context.scratch / "secret"
     secret.write_text("secret")
     environment = {name: str(secret) if value.startswith(SECRETS) else value for name, value in environment.items()}
