@@ -51,6 +51,11 @@ host={{ .host }} port={{ $catalog.port }} dbname={{ $catalog.database }} user={{
 {{- default .Values.catalog.host .Values.catalog.directHost -}}
 {{- end -}}
 
+{{/* A setting's value as text. Helm reads numbers as floating point, and would write 2000000 as 2e+06. */}}
+{{- define "granary.settingValue" -}}
+{{- if kindIs "float64" . }}{{ int64 . | quote }}{{ else }}{{ . | quote }}{{ end -}}
+{{- end -}}
+
 {{/* The settings that all processes share. A process that has no use for one of them passes over it. */}}
 {{- define "granary.sharedSettings" -}}
 {{- $bus := .Values.bus -}}
@@ -65,7 +70,7 @@ GRANARY_HTTP_TLS_CERT_FILE: /run/granary/tls.crt
 GRANARY_HTTP_TLS_KEY_FILE: /run/granary/tls.key
 {{- end }}
 {{- range $name, $value := .Values.settings }}
-{{ $name }}: {{ $value | quote }}
+{{ $name }}: {{ include "granary.settingValue" $value }}
 {{- end }}
 {{- end -}}
 

@@ -72,7 +72,7 @@ spec:
         {{- end }}
         {{- range $name, $value := merge (dict) (default (dict) $component.settings) $values.settings }}
         - name: {{ $name }}
-          value: {{ $value | quote }}
+          value: {{ include "granary.settingValue" $value }}
         {{- end }}
       {{- if $listens }}
       ports:
