@@ -113,16 +113,15 @@ static enum err_code check_positions(struct cli *cli, struct error *err)
     return OK;
 }
 
-static enum err_code run(struct cli *cli, size_t count, char *const *words, struct error *err)
+static enum err_code run(struct cli *cli, size_t count, char *const *words, struct cli_arguments *arguments,
+                         struct error *err)
 {
     const struct cli_command *command = cli->command;
-    struct cli_arguments arguments = {0};
 
-    if (cli_arguments_parse(count, words, command->flags, command->flag_count, cli->arena, &arguments, err) != OK) {
+    if (cli_arguments_parse(count, words, command->flags, command->flag_count, cli->arena, arguments, err) != OK) {
         return cli_usage(cli, err, "%s", err->text);
     }
-    cli->arguments = &arguments;
-    if (cli_flag_given(&arguments, "--help")) {
+    if (cli_flag_given(arguments, "--help")) {
         cli_help_command(command, stdout);
         return OK;
     }
@@ -169,14 +168,15 @@ static int help_on(size_t count, const char *const *words, FILE *out)
 static int run_command(const struct cli_command *command, size_t count, char *const *words)
 {
     AUTO(arena_free_auto) struct arena *arena = arena_new(0);
-    struct cli cli = {.command = command, .arena = arena};
+    struct cli_arguments arguments = {0};
+    struct cli cli = {.command = command, .arguments = &arguments, .arena = arena};
     struct error err = {0};
 
     if (arena == NULL) {
         cli_print_error("could not get memory");
         return CLI_FAILED;
     }
-    enum err_code code = run(&cli, count, words, &err);
+    enum err_code code = run(&cli, count, words, &arguments, &err);
     net_client_close(cli.client);
     if (code != OK && !cli.output_closed) {
         cli_print_error(err.text);

@@ -19,7 +19,7 @@ const struct cli_group *const cli_groups[] = {
     &cli_group_catalog,
 };
 /* clang-format on */
-const size_t cli_group_count = sizeof cli_groups / sizeof *cli_groups;
+const size_t cli_group_count = sizeof cli_groups / sizeof cli_groups[0];
 
 enum { MOST_WORDS = 2, NEAR_LETTERS = 4, NAME_BYTES = 64 };
 

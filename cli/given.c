@@ -11,7 +11,7 @@ static enum err_code parse_time(const char *text, int64_t *out_us, struct error 
     if (*text != '-') {
         return clock_parse(text, strlen(text), out_us, err);
     }
-    int64_t age_us;
+    int64_t age_us = 0;
     TRY(clock_parse_duration(text + 1, &age_us, err));
     int64_t now_us = clock_now_us();
     if (age_us > now_us) {
@@ -24,7 +24,7 @@ static enum err_code parse_time(const char *text, int64_t *out_us, struct error 
 enum err_code cli_given_time(struct cli *cli, const char *flag, const char **out, struct error *err)
 {
     const char *text = cli_flag_value(cli->arguments, flag);
-    int64_t us;
+    int64_t us = 0;
 
     if (text == NULL) {
         *out = NULL;
@@ -54,8 +54,8 @@ enum err_code cli_given_number(struct cli *cli, const char *flag, int64_t min, i
 
 enum err_code cli_given_range(struct cli *cli, struct buf *path, struct error *err)
 {
-    const char *from;
-    const char *to;
+    const char *from = NULL;
+    const char *to = NULL;
     TRY(cli_given_time(cli, "--from", &from, err));
     TRY(cli_given_time(cli, "--to", &to, err));
     TRY(cli_path_add(path, "min", from, err));

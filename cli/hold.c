@@ -60,8 +60,8 @@ static enum err_code put_subject(struct cli *cli, const char *name, struct json 
 
 static enum err_code put_range(struct cli *cli, struct json *body, struct error *err)
 {
-    const char *from;
-    const char *to;
+    const char *from = NULL;
+    const char *to = NULL;
     TRY(cli_given_time(cli, "--from", &from, err));
     TRY(cli_given_time(cli, "--to", &to, err));
     if ((from == NULL) != (to == NULL)) {

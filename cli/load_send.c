@@ -12,7 +12,8 @@
 struct load_sender {
     struct cli *cli;
     const struct load_options *options; /* borrowed */
-    struct buf url;
+    struct buf url_memory;
+    const char *url;       /* in it: buf_text writes, and the threads only read */
     pthread_mutex_t mutex; /* of everything below */
     pthread_cond_t change;
     struct load_body *first, **last; /* waiting; never more than there are threads */
@@ -86,7 +87,7 @@ static enum err_code send_body(struct load_sender *sender, struct net_client *cl
         int64_t left_us = options->retry_for_us - (clock_monotonic_us() - begun_us);
         const struct net_request request = {
             .method = "POST",
-            .url = buf_text(&sender->url),
+            .url = sender->url,
             .headers = headers,
             .header_count = sizeof headers / sizeof *headers,
             .body = body->data.data,
@@ -241,13 +242,14 @@ void load_sender_free(struct load_sender *sender)
         load_body_free(body);
         body = next;
     }
-    buf_done(&sender->url);
+    buf_done(&sender->url_memory);
     (void)pthread_cond_destroy(&sender->change);
     (void)pthread_mutex_destroy(&sender->mutex);
     free(sender);
 }
 
-static enum err_code build_url(struct cli *cli, const struct load_options *options, struct buf *url, struct error *err)
+static enum err_code build_url(struct cli *cli, const struct load_options *options, struct buf *url,
+                               const char **out_text, struct error *err)
 {
     const char *base = cli->config.intake_url;
     size_t length = strlen(base);
@@ -265,7 +267,8 @@ static enum err_code build_url(struct cli *cli, const struct load_options *optio
     TRY(buf_append_text(url, "/v1/tables/", err));
     TRY(net_url_escape(options->table, url, err));
     TRY(buf_append_text(url, options->wait_committed ? "/rows?wait=committed&timeout=" COMMIT_WAIT : "/rows", err));
-    return buf_text(url) == NULL ? err_no_memory(err, url->length_bytes) : OK;
+    *out_text = buf_text(url);
+    return *out_text == NULL ? err_no_memory(err, url->length_bytes) : OK;
 }
 
 enum err_code load_sender_start(struct cli *cli, const struct load_options *options, struct load_sender **out,
@@ -287,7 +290,7 @@ enum err_code load_sender_start(struct cli *cli, const struct load_options *opti
     (void)pthread_condattr_destroy(&attributes);
 
     AUTO(load_sender_free_auto) struct load_sender *sender = made;
-    TRY(build_url(cli, options, &sender->url, err));
+    TRY(build_url(cli, options, &sender->url_memory, &sender->url, err));
     for (size_t i = 0; i < options->threads; i++) {
         int failure = pthread_create(&sender->threads[i], NULL, work, sender);
         if (failure != 0) {

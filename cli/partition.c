@@ -168,8 +168,8 @@ static enum err_code undo_range(struct cli *cli, const char *from, const char *t
 
 static enum err_code run_undo(struct cli *cli, struct error *err)
 {
-    const char *from;
-    const char *to;
+    const char *from = NULL;
+    const char *to = NULL;
     struct uuid id;
     const char *name = cli_position(cli, 0);
 
