@@ -15,7 +15,7 @@ struct group { /* of one table and schema version */
     struct group *next;
     const struct intake_table *table; /* of its first request, which keeps it alive */
     struct request *first, **end;
-    size_t count, bytes;
+    size_t count, bytes, rows;
     int64_t since_us;
 };
 
@@ -251,7 +251,7 @@ static struct group *find_group(struct coalescer *coalescer, const struct reques
     for (struct group *group = coalescer->groups; group != NULL; group = group->next) {
         if (uuid_equal(&group->table->table_id, &request->table->table_id) &&
             group->table->schema->version == request->table->schema->version &&
-            group->count < EVENT_INTAKE_MAX_SEGMENTS &&
+            group->count < EVENT_INTAKE_MAX_SEGMENTS && group->rows + request_row_total(request) <= INTAKE_MAX_ROWS &&
             group->bytes + request->rows.length_bytes + request->rejects.length_bytes < BUS_MAX_MESSAGE_BYTES / 2) {
             return group;
         }
@@ -280,6 +280,7 @@ void coalescer_submit(struct coalescer *coalescer, struct request *request_take)
         *group->end = request_take;
         group->end = &request_take->next;
         group->count++;
+        group->rows += request_row_total(request_take);
         group->bytes += request_take->rows.length_bytes + request_take->rejects.length_bytes;
         pthread_cond_signal(&coalescer->changed);
     }

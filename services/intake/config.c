@@ -29,7 +29,7 @@ const struct setting intake_settings[] = {
      "bytes waiting in the queue beyond which posts get 429; the same for all heads and writers"},
     {"GRANARY_WRITER_WORKERS", SETTING_INT, FIELD(workers), "2", 1, 32, NULL,
      "flushes gathered and written at the same time"},
-    {"GRANARY_WRITER_MAX_ROWS", SETTING_INT, FIELD(max_rows), "1000000", 1, 16000000, NULL, "rows in one flush"},
+    {"GRANARY_WRITER_MAX_ROWS", SETTING_INT, FIELD(max_rows), "1000000", 1, 8 << 20, NULL, "rows in one flush"},
     {"GRANARY_WRITER_MAX_BYTES", SETTING_BYTES, FIELD(max_bytes), "256MiB", 1024, 2048 * MIB, NULL,
      "bytes of values in one flush"},
     {"GRANARY_WRITER_MAX_OPEN", SETTING_DURATION, FIELD(max_open_us), "1s", 1000, CLOCK_HOUR_US, NULL,

@@ -237,6 +237,11 @@ static enum err_code encode(struct request *request, struct error *err)
             "request, as \"granary load\" does",
             request->rows.length_bytes + request->rejects.length_bytes, INTAKE_MAX_SEGMENT_BYTES);
     }
+    if (request_row_total(request) > INTAKE_MAX_ROWS) {
+        http_set_error_status(request->http, 413);
+        return err_set(err, ERR_INVALID, "expected at most %d rows in a request but found %zu", INTAKE_MAX_ROWS,
+                       request_row_total(request));
+    }
     return OK;
 }
 
@@ -250,7 +255,7 @@ static enum err_code handle(void *context, struct http_request *http, struct err
         digest_sha256_stream_finish(request->sha256, request->body_sha256);
     }
     metric_add(head->bytes, (int64_t)request->fed_bytes);
-    if (request->row_count + request->reject_count == 0) {
+    if (request_row_total(request) == 0) {
         return err_set(err, ERR_INVALID, "expected at least one row but the body has none");
     }
     stop_decoding(head, request);

@@ -9,8 +9,9 @@
 #include "common/ingest/ingest.h"
 #include "common/lifecycle/settings.h"
 
-/* Beyond this a body is a load, not a message. */
-enum { INTAKE_MAX_SEGMENT_BYTES = 8 << 20, INTAKE_MESSAGE_BYTES = 1 << 20 };
+/* Beyond this a body is a load, not a message. The bound on rows is that of a message too: what a writer may have gathered
+ * (GRANARY_WRITER_MAX_ROWS) and one message more still fit into one batch (BATCH_MAX_ROWS). */
+enum { INTAKE_MAX_SEGMENT_BYTES = 8 << 20, INTAKE_MAX_ROWS = 4 << 20, INTAKE_MESSAGE_BYTES = 1 << 20 };
 
 /* --- head -------------------------------------------------------------------------------------------------------- */
 

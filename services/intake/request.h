@@ -41,6 +41,11 @@ struct request {
     int64_t arrived_us;  /* monotonic */
 };
 
+static inline size_t request_row_total(const struct request *request) /* good and bad */
+{
+    return (size_t)request->row_count + request->reject_count;
+}
+
 /* The answers. Each consumes the request's turn: after it the request must not be touched. */
 void request_accept(struct request *request);                    /* 202 */
 void request_committed(struct request *request, bool duplicate); /* 200 */
