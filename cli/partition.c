@@ -219,7 +219,7 @@ static const struct cli_command commands[] = {
     {
         .name = "undo",
         .usage = "PARTITION | TABLE --from TIME --to TIME",
-        .summary = "Makes decayed or dropped partitions active again, under a hold so that they stay.",
+        .summary = "Makes decayed partitions active again, under a hold so that they stay.",
         .examples = "  granary undo 01936f2e-5c1a-7a10-9c55-0242ac120002 --reason \"needed for the audit\"\n"
                     "  granary undo demo.events --from 2026-01-01 --to 2026-02-01\n",
         .flags = undo_flags,

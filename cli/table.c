@@ -183,9 +183,7 @@ static enum err_code run_drop(struct cli *cli, struct error *err)
         return cli_print_json(answer, err);
     }
     if (yes) {
-        printf("dropped %s: its partitions decay, and are reaped after reaper.max_age; until then \"granary undo\" "
-               "brings them back\n",
-               name);
+        printf("dropped %s: its partitions decay, and are reaped after reaper.max_age\n", name);
         return OK;
     }
     printf("%s would be dropped, with:\n", name);

@@ -37,7 +37,7 @@ static const struct {
          "undone until then."},
     [STATE_DROP_INACTIVE] = {{false, LOCK_NONE, REASON_DROP},
                              "drop_inactive",
-                             "Its table was dropped; it is reaped after reaper.max_age, and can be undone until then."},
+                             "Its table was dropped; it is reaped after reaper.max_age."},
     [STATE_PARK_INACTIVE] =
         {{false, LOCK_NONE, REASON_PARK},
          "park_inactive",
