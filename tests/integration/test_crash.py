@@ -1,4 +1,4 @@
-"""The crash matrix: killed at the first hit of every fault point, started again, and nothing is lost, doubled or left."""
+"""The crash matrix: killed at the first hit of each fault point, started again; nothing is lost, doubled, left."""
 
 import os
 import re

@@ -4,7 +4,7 @@ import os
 
 import pytest
 from harness.invariants import check_always, check_quiet
-from harness.life import BATCHES, LADDER, LIVE_DAYS, OLD_DAYS, PROCESS_SETTINGS, Life, rows_of_batch, sizes_of
+from harness.life import BATCHES, LIVE_DAYS, OLD_DAYS, Life, rows_of_batch, sizes_of
 from harness.stack import wait_until
 
 ALL_ROWS = BATCHES * len(rows_of_batch(0))
@@ -131,17 +131,16 @@ def test_what_the_store_does_not_delete_is_tried_again_until_it_does(stack):
         life.job("reap-collection")
         wait_until(lambda: life.old_partitions_left() == {row["partition_id"] for row in stubborn}, 30,
                    "all others to be reaped")
-        wait_until(lambda: stack.sql_value("select count(*) from granary.reap_failures where tries > 1") == len(stubborn),
-                   30, "the deletions to be tried again")
-        assert stack.sql("select distinct last_error like '%%could not delete%%' as told from granary.reap_failures") == [
-            {"told": True}]
+        told = "select count(*) from granary.reap_failures where tries > 1 and last_error like 'could not delete%'"
+        wait_until(lambda: stack.sql_value(told) == len(stubborn), 30, "the deletions to be tried again")
     life.wait(life.is_clean, "everything to be reaped")
     check_life(life)
 
 
 # --- clocks ----------------------------------------------------------------------------------------------------------
 # With half a day of retention left, or half a day over: a clock a day off would take the first live day, or leave it.
-@pytest.mark.parametrize("offset, cutoff, days_left", [("+1d", "2024-05-05T15:00:00Z", 3), ("-1d", "2024-05-07T00:30:00Z", 2)])
+@pytest.mark.parametrize("offset, cutoff, days_left",
+                         [("+1d", "2024-05-05T15:00:00Z", 3), ("-1d", "2024-05-07T00:30:00Z", 2)])
 def test_the_clock_of_a_service_is_a_day_wrong_and_the_databases_clock_decides(stack, offset, cutoff, days_left):
     life = Life(stack)
     life.load()
@@ -151,11 +150,11 @@ def test_the_clock_of_a_service_is_a_day_wrong_and_the_databases_clock_decides(s
              "DONT_FAKE_MONOTONIC": "1", "ASAN_OPTIONS": "verify_asan_link_order=0"}
     assert os.path.exists(FAKETIME)
     for name in ("decay", "merge-cleanup", "reap-collection"):
-        stack.job(name, env={**PROCESS_SETTINGS.get(name, {}), **LADDER, **wrong})
+        stack.job(name, env={**life.settings(name), **wrong})
     off = stack.sql_value("select started_at - now() from granary.job_runs order by run_id limit 1")
     assert abs(off.total_seconds()) > 80000, "the clock was not wrong"
     assert len(life.rows()) == len(live_rows()) * days_left // len(LIVE_DAYS)
-    reaper = stack.service("reaper", {**PROCESS_SETTINGS["reaper"], **LADDER, **wrong})
+    reaper = stack.service("reaper", {**life.settings("reaper"), **wrong})
     stack.publish("reap", life.reap_event(life.old_partitions()), type="reap.v1")
     wait_until(lambda: reaper.metric("granary_reaper_events_total") == 1, 30, "the event to be handled")
     assert len(life.old_partitions()) == BATCHES * len(OLD_DAYS)  # half a day of grace is left
@@ -209,7 +208,7 @@ def test_a_paused_deployment_deletes_nothing(stack):
     stack.job("decay")
     stack.sql("update granary.deployment set deleting_paused_at = clock_timestamp(), deleting_paused_by = 'test'")
     for job in ("decay", "merge-cleanup", "reap-collection"):
-        stack.job(job, env=LADDER, expect=3)
+        stack.job(job, env=life.settings(job), expect=3)
     life.start("reaper")
     reaper = stack.find("reaper")
     stack.publish("reap", life.reap_event(life.old_partitions()), type="reap.v1")
@@ -227,7 +226,7 @@ def test_a_store_of_another_deployment_is_not_deleted_from(stack):
     marker = stack.store / "granary-deployment.json"
     ours = marker.read_text()
     marker.write_text(ours.replace(ours.split('"')[3], "00000000-0000-4000-8000-000000000000"))
-    reaper = stack.service("reaper", {**PROCESS_SETTINGS["reaper"], **LADDER}, wait=False)
+    reaper = stack.service("reaper", life.settings("reaper"), wait=False)
     wait_until(lambda: reaper.log(message="deleting is stopped"), 30, "the reaper to stop")
     assert unready(reaper)
     stack.publish("reap", life.reap_event(life.old_partitions()), type="reap.v1")

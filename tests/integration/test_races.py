@@ -1,4 +1,4 @@
-"""Two at once, and events that lie: whoever holds the lock wins, the fence orders the rest, and nothing is done twice."""
+"""Two at once, and events that lie: the lock holder wins, the fence orders the rest, and nothing is done twice."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ from datetime import timedelta
 import psycopg2
 import pytest
 from harness.invariants import check_always, check_objects, check_quiet
-from harness.life import BATCHES, LADDER, LIVE_DAYS, OLD_DAYS, PROCESS_SETTINGS, Life, rows_of_batch
+from harness.life import BATCHES, LIVE_DAYS, OLD_DAYS, Life, rows_of_batch
 from harness.stack import wait_until
 
 OLD_PARTITIONS = BATCHES * len(OLD_DAYS)
@@ -58,8 +58,8 @@ def lock_partition(stack, row, kind):
 
 
 def unlock_partition(stack, row):
-    stack.sql_as("granary_admin", "update granary.partitions set lock_id = null, lock_kind = null where partition_id = %s",
-                 (row["partition_id"],))
+    stack.sql_as("granary_admin", "update granary.partitions set lock_id = null, lock_kind = null"
+                                  " where partition_id = %s", (row["partition_id"],))
 
 
 def place_hold(stack, life, partition=None):
@@ -73,7 +73,7 @@ def place_hold(stack, life, partition=None):
 
 
 def release_holds(stack):
-    stack.sql("update granary.holds set released_at = clock_timestamp(), released_by = 'test' where released_at is null")
+    stack.sql("update granary.holds set released_at = clock_timestamp(), released_by = 'test'")
 
 
 def fence_is_free(stack, life):
@@ -167,7 +167,7 @@ def test_an_event_from_before_an_undo_does_not_reach_what_decayed_again(stack, l
 def test_two_reapers_share_the_work_and_delete_nothing_twice(stack, life):
     life.decay()
     old = life.old_partitions()
-    reapers = [stack.service("reaper", {**LADDER, **PROCESS_SETTINGS["reaper"]}) for _ in range(2)]
+    reapers = [stack.service("reaper", life.settings("reaper")) for _ in range(2)]
     events = [[row] for row in old] * 3 + [old] * 3
     for rows in events:
         stack.publish("reap", life.reap_event(rows), **REAP)
@@ -195,7 +195,7 @@ def test_two_decays_share_the_partitions(stack, life, tmp_path):
 
 def test_two_collections_at_once_do_no_harm(stack, life):
     life.decay()
-    jobs = [stack.service("reap-collection", LADDER, wait=False) for _ in range(2)]
+    jobs = [stack.service("reap-collection", life.settings("reap-collection"), wait=False) for _ in range(2)]
     assert [job.wait_exit() for job in jobs] == [0, 0]
     life.start("reaper")
     life.wait(life.is_clean, "everything to be reaped")
@@ -210,7 +210,7 @@ LEADERS_SESSION = """select l.pid from pg_locks l join pg_database d on d.oid = 
 def test_a_leader_that_lost_the_lead_in_the_middle_of_a_commit_changes_nothing(stack, life, tmp_path):
     """Its epoch is over, though the attempt is not: the next leader commits the same result."""
     held = tmp_path / "before the commit"
-    settings = {**LADDER, **PROCESS_SETTINGS["merge-controller"], "GRANARY_MERGE_LEASE": "1m"}
+    settings = {**life.settings("merge-controller"), "GRANARY_MERGE_LEASE": "1m"}
     first = stack.service("merge-controller", settings, fault=f"merge.before_commit=hold:{held}", wait=True)
     life.start("rewriter")
     with standing_still(held):
@@ -227,7 +227,7 @@ def test_a_leader_that_lost_the_lead_in_the_middle_of_a_commit_changes_nothing(s
 def test_decay_leaves_what_a_merge_has_and_takes_its_output(stack, life, tmp_path):
     """The days that are live grow old while their merge is under way."""
     held = tmp_path / "merged"
-    stack.service("rewriter", {**LADDER, **PROCESS_SETTINGS["rewriter"]}, fault=f"rewriter.mid_write=hold:{held}", wait=True)
+    life.start_held("rewriter", "rewriter.mid_write", held)
     life.start("merge-controller")
     with standing_still(held):
         reserved = stack.sql("select partition_id from granary.partitions where active and lock_kind = 'merge'")
@@ -237,9 +237,9 @@ def test_decay_leaves_what_a_merge_has_and_takes_its_output(stack, life, tmp_pat
         assert reserved == stack.sql("select partition_id from granary.partitions where active")
         counts = stack.sql("select counts from granary.job_runs order by run_id desc limit 1")[0]["counts"]
         assert counts["overdue_partitions"] == len(reserved)
-    life.wait(lambda: stack.sql_value("select count(*) from granary.attempts where state in ('planned', 'running')") == 0,
+    life.wait(lambda: not life.attempts("planned", "running"),
               "the merges to end")
-    assert stack.sql_value("select count(*) from granary.attempts where state = 'done'") == len(LIVE_DAYS)
+    assert life.attempts("done") == len(LIVE_DAYS)
     life.job("decay")
     assert not life.rows()
     life.reap()
@@ -251,7 +251,7 @@ def test_an_alters_lock_keeps_merge_and_decay_away(stack, life):
     for row in locked:
         lock_partition(stack, row, "alter")
     life.start("merge-controller", "rewriter")
-    life.wait(lambda: stack.sql_value("select count(*) from granary.attempts where state = 'done'") == len(LIVE_DAYS) - 1,
+    life.wait(lambda: life.attempts("done") == len(LIVE_DAYS) - 1,
               "the other days to be merged")
     life.job("decay")
     for row in locked:
@@ -265,12 +265,11 @@ def test_an_alters_lock_keeps_merge_and_decay_away(stack, life):
 
 def test_a_lease_that_ran_out_while_the_rewriter_still_wrote_leaves_only_work_for_the_reaper(stack, life, tmp_path):
     held = tmp_path / "mid write"
-    slow = stack.service("rewriter", {**LADDER, **PROCESS_SETTINGS["rewriter"]}, fault=f"rewriter.mid_write=hold:{held}",
-                         wait=True)
+    slow = life.start_held("rewriter", "rewriter.mid_write", held)
     life.start("merge-controller")
     with standing_still(held):
         slow.pause()  # nobody renews its lease
-        life.wait(lambda: stack.sql_value("select count(*) from granary.attempts where state = 'abandoned'") >= 1,
+        life.wait(lambda: life.attempts("abandoned"),
                   "the attempt to be given up")
         life.start("rewriter")
         life.wait(life.is_merged, "the live days to be merged")
@@ -285,7 +284,7 @@ def test_a_lease_that_ran_out_while_the_rewriter_still_wrote_leaves_only_work_fo
 def test_a_hold_waits_for_a_claim_in_the_middle(stack, life, tmp_path):
     life.decay()
     held = tmp_path / "in the claim"
-    stack.service("reaper", {**LADDER, **PROCESS_SETTINGS["reaper"]}, fault=f"reaper.in_claim=hold:{held}", wait=True)
+    life.start_held("reaper", "reaper.in_claim", held)
     life.job("reap-collection")
     with standing_still(held):
         assert not fence_is_free(stack, life)
@@ -320,8 +319,8 @@ def test_a_hold_placed_between_two_tries_keeps_what_is_still_there(stack, life):
         wait_until(lambda: stack.sql_value("select count(*) from granary.reap_failures") == BATCHES, 30,
                    "the store to refuse")
         place_hold(stack, life)
-    wait_until(lambda: not stack.sql("select from granary.locks where kind = 'reap' and expires_at > clock_timestamp()"),
-               30, "the claim to run out")
+    standing = "select from granary.locks where kind = 'reap' and expires_at > clock_timestamp()"
+    wait_until(lambda: not stack.sql(standing), 30, "the claim to run out")
     life.job("reap-collection")
     assert life.old_partitions_left() == {row["partition_id"] for row in stubborn}
     check_objects(stack, stubborn)
@@ -333,7 +332,7 @@ def test_a_hold_placed_between_two_tries_keeps_what_is_still_there(stack, life):
 def test_an_undo_in_the_middle_of_a_claim_is_refused(stack, life, tmp_path):
     life.decay()
     held = tmp_path / "after the claim"
-    stack.service("reaper", {**LADDER, **PROCESS_SETTINGS["reaper"]}, fault=f"reaper.after_claim=hold:{held}", wait=True)
+    life.start_held("reaper", "reaper.after_claim", held)
     life.job("reap-collection")
     with standing_still(held), pytest.raises(psycopg2.Error) as refused:
         stack.sql_as("granary_admin", "update granary.partitions set active = true, deactivation_reason = null"
@@ -351,7 +350,7 @@ def test_a_drop_waits_for_a_publish_in_the_middle_and_takes_what_it_published(st
     assert life.table.post(rows_of_batch(0)).status == 202
     with standing_still(held):
         assert not fence_is_free(stack, life)
-    wait_until(lambda: stack.sql_value("select bool_or(active) from granary.partitions"), 30, "the rows to be queryable")
+    life.table.wait_rows(len(rows_of_batch(0)), 30)
     life.table.drop()
     life.reap_dropped()
     assert not stack.objects()

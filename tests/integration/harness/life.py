@@ -1,5 +1,5 @@
-"""A small life: keyed batches over several days come in, their partitions are merged, the old days decay, and what nothing
-needs is reaped. Whoever is killed on the way is started again without its fault, until everything is quiet."""
+"""A small life: keyed batches over several days come in, their partitions are merged, the old days decay, and what
+nothing needs is reaped. Whoever is killed on the way is started again without its fault, until everything is quiet."""
 
 import contextlib
 import http.client
@@ -70,10 +70,14 @@ class Life:
             if name in self._running:
                 continue
             fault = self.faults.pop(name, None)
-            program = self.stack.service(name, self._settings(name), fault, wait)
+            program = self.stack.service(name, self.settings(name), fault, wait)
             self._running[name] = program
             if fault:
                 self.faulty.append(program)
+
+    def start_held(self, name, point, path):
+        """One that stops at a fault point, with its threads, while `path` is there. It stands outside of this life."""
+        return self.stack.service(name, self.settings(name), f"{point}=hold:{path}", wait=True)
 
     def mend(self):
         """Starts again whoever was killed. What must always hold is looked at while it lies there."""
@@ -85,7 +89,7 @@ class Life:
 
     def job(self, name):
         fault = self.faults.pop(name, None)
-        program = self.stack.job(name, env=self._settings(name), fault=fault, expect=None if fault else 0)
+        program = self.stack.job(name, env=self.settings(name), fault=fault, expect=None if fault else 0)
         if fault:
             self.faulty.append(program)
             if program.process.returncode:
@@ -108,7 +112,7 @@ class Life:
         if self.loaded is not None:
             self._check_no_row_lost_or_doubled(self.rows())
 
-    def _settings(self, name):
+    def settings(self, name):
         return {**LADDER, **PROCESS_SETTINGS.get(name, {})}
 
     # --- the way of the rows ---------------------------------------------------------------------------------------
@@ -179,6 +183,9 @@ class Life:
     def rows(self):
         return scan(self.stack, self.table.name)
 
+    def attempts(self, *states):
+        return self.stack.sql_value("select count(*) from granary.attempts where state = any(%s)", (list(states),))
+
     def old_partitions(self):
         """Those of the old days, as far as they have a row."""
         return self.stack.sql("select * from granary.partitions where table_id = %s and max_timestamp < '2010-01-01'"
@@ -210,9 +217,9 @@ class Life:
 
     def reap_event(self, partitions):
         """A reap event of these rows of the catalog."""
-        return {"table": str(self.table.id),
-                "partitions": [{"id": str(row["partition_id"]), "deactivated_at_us": microseconds(row["deactivated_at"])}
-                               for row in partitions]}
+        items = [{"id": str(row["partition_id"]), "deactivated_at_us": microseconds(row["deactivated_at"])}
+                 for row in partitions]
+        return {"table": str(self.table.id), "partitions": items}
 
     def check(self, twin_rows):
         """As if nothing had happened."""
