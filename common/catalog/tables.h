@@ -71,8 +71,8 @@ MUST_CHECK enum err_code catalog_table_set(struct catalog *catalog, const struct
                                            struct arena *arena, struct table_record *out, struct error *err);
 
 /* The tombstone, on the table and its companion, under the exclusive fences of both: what published before lives until
- * decay takes it, nothing publishes after. ERR_NOT_FOUND: no such table, or dropped already; ERR_INVALID: a rejects
- * table, which goes with its parent. */
+ * decay takes it, nothing publishes after. ERR_NOT_FOUND: no such table, or dropped already; ERR_CONFLICT: a
+ * hold stands on the table or part of it; ERR_INVALID: a rejects table, which goes with its parent. */
 MUST_CHECK enum err_code catalog_table_drop(struct catalog *catalog, const struct uuid *table_id, const char *actor,
                                             struct error *err);
 

@@ -21,6 +21,8 @@ static const char SQL_SET_RETENTION[] = "update granary.tables set retention_pre
 static const char SQL_WITH_COMPANION[] =
     "select table_id, kind = 'rejects' and table_id = $1 from granary.tables"
     " where (table_id = $1 or parent_id = $1) and dropped_at is null order by table_id";
+static const char SQL_HOLDS[] = "select count(*) from granary.holds h join granary.tables t on t.table_id = h.table_id"
+                                " where (t.table_id = $1 or t.parent_id = $1) and h.released_at is null";
 static const char SQL_DROP[] = "update granary.tables set dropped_at = clock_timestamp(), dropped_by = $2,"
                                " version = version + 1 where (table_id = $1 or parent_id = $1) and dropped_at is null";
 
@@ -203,6 +205,19 @@ enum err_code catalog_table_set(struct catalog *catalog, const struct catalog_ta
 
 /* --- drop -------------------------------------------------------------------------------------------------------- */
 
+/* Under the fences: no hold can be placed between this look and the drop. */
+static enum err_code refuse_held(struct catalog *catalog, const struct uuid *table_id, struct error *err)
+{
+    AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
+
+    TRY(catalog_query(catalog, SQL_HOLDS, CATALOG_VALUES(catalog_uuid(table_id)), &rows, err));
+    if (catalog_get_i64(rows, 0, 0) != 0) {
+        return err_set(err, ERR_CONFLICT, "%lld holds stand on the table; hint: granary hold ls, granary hold release",
+                       (long long)catalog_get_i64(rows, 0, 0));
+    }
+    return OK;
+}
+
 enum err_code catalog_table_drop(struct catalog *catalog, const struct uuid *table_id, const char *actor,
                                  struct error *err)
 {
@@ -220,6 +235,7 @@ enum err_code catalog_table_drop(struct catalog *catalog, const struct uuid *tab
         }
         TRY(catalog_fence_exclusive(transaction, &fenced, err));
     }
+    TRY(refuse_held(catalog, table_id, err));
     TRY(catalog_execute(catalog, SQL_DROP, CATALOG_VALUES(catalog_uuid(table_id), catalog_text(actor)), &dropped, err));
     if (dropped == 0) {
         return err_set(err, ERR_NOT_FOUND, "expected table \"%s\" in the catalog but found none, or it is dropped",

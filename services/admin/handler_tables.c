@@ -148,7 +148,7 @@ enum err_code handle_table_set(void *context, struct http_request *request, stru
 
 /* --- drop ---------------------------------------------------------------------------------------------------------- */
 
-/* A hold placed after this look still keeps its data: it counts for dropped tables too. */
+/* For the dry run; the drop itself looks again under the fence. */
 static enum err_code refuse_held(struct call *call, const struct table_record *table, struct error *err)
 {
     int64_t holds;
