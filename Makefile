@@ -166,7 +166,7 @@ SUITES ?= lint unit integration crash
 check: ## build and run every test; ends with "N passed, 0 failed"
 	$(Q)deploy/local/bootstrap
 	$(Q)$(if $(filter test,$(VARIANT)),$(MAKE) -j$(CPUS) VARIANT=release all)
-	$(Q)$(PYTHON) tests/check $(SUITES:%=%:"$(MAKE) -j$(CPUS) VARIANT=$(VARIANT) CRASH_CASES=$(CRASH_CASES) %")
+	$(Q)$(PYTHON) tests/check $(foreach s,$(SUITES),$(s):"$(MAKE) -j$(CPUS) VARIANT=$(VARIANT) CRASH_CASES=$(CRASH_CASES) $(s)")
 
 # --- the local stack -----------------------------------------------------------------------------------------------
 .PHONY: up down status logs
