@@ -87,10 +87,12 @@ begin
                     new.active, coalesce(new.lock_kind::text, '-'), coalesce(new.deactivation_reason::text, '-')
                     using errcode = 'GR001', hint = 'active, lock kind and reason follow docs/architecture.md, section 3';
             end if;
-            if old.lock_kind = 'reap' and not exists (
-                select from granary.locks l where l.lock_id = old.lock_id and l.expires_at <= clock_timestamp()) then
-                raise exception 'partition % is claimed by a reaper until its claim expires', old.partition_id
-                    using errcode = 'GR001';
+            if old.lock_kind = 'reap' then -- by itself: a condition with a query in it runs one for every row
+                if not exists (select from granary.locks l
+                               where l.lock_id = old.lock_id and l.expires_at <= clock_timestamp()) then
+                    raise exception 'partition % is claimed by a reaper until its claim expires', old.partition_id
+                        using errcode = 'GR001';
+                end if;
             end if;
             if new.active then
                 new.deactivated_at := null;
