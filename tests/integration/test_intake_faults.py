@@ -1,7 +1,6 @@
 """What becomes of rows when something breaks: whatever was confirmed lands, and lands once."""
 
 import threading
-import time
 from http.client import HTTPException
 
 import pytest
@@ -44,7 +43,7 @@ class Poster:
                 self.confirmed += range(first, first + self.ROWS)
             else:
                 self.refused += 1
-                time.sleep(0.02)  # an outage is not to be a busy loop
+                self._stop.wait(0.02)  # an outage is not to be a busy loop
             if confirmed or not self.keyed:
                 number += 1
 

@@ -220,38 +220,3 @@ def test_an_answer_of_commit_that_was_lost_is_looked_up(stack, fault):
     wait_until(controller.fired, SECONDS, "the fault to fire")
     wait_merged(table, 1)
     check_nothing_lost(table)
-
-
-CONTROLLER_POINTS = ["merge.after_reserve", "merge.before_publish_task", "merge.after_publish_task", "merge.before_commit",
-                     "merge.after_commit", "merge.before_ack_result"]
-REWRITER_POINTS = ["rewriter.after_lease", "rewriter.after_ack", "rewriter.mid_write", "rewriter.after_upload",
-                   "rewriter.before_publish_result", "rewriter.after_publish_result"]
-
-
-@pytest.mark.crash
-@pytest.mark.parametrize("point", CONTROLLER_POINTS + REWRITER_POINTS)
-def test_killed_at_any_point_merging_goes_on(stack, point):
-    table = Table(stack)
-    name = CONTROLLER if point in CONTROLLER_POINTS else REWRITER
-    other = REWRITER if name == CONTROLLER else CONTROLLER
-    stack.service(other, IMPATIENT if other == CONTROLLER else None)
-    victim = stack.service(name, IMPATIENT if name == CONTROLLER else None, fault=f"{point}=kill")
-    assert victim.wait_exit(SECONDS) == -9
-    assert victim.fired() == [point]
-    stack.service(name, IMPATIENT if name == CONTROLLER else None)
-    wait_merged(table, 1)
-    check_nothing_lost(table)
-
-
-@pytest.mark.crash
-def test_killed_after_abandoning_merging_goes_on(stack):
-    table = Table(stack)
-    rewriter = stack.service(REWRITER, fault="rewriter.mid_write=kill")
-    controller = stack.service(CONTROLLER, IMPATIENT, fault="merge.after_abandon=kill")
-    assert rewriter.wait_exit(SECONDS) == -9
-    assert controller.wait_exit(SECONDS) == -9
-    assert controller.fired() == ["merge.after_abandon"]
-    stack.service(REWRITER)
-    stack.service(CONTROLLER, IMPATIENT)
-    wait_merged(table, 1)
-    check_nothing_lost(table)
