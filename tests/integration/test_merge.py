@@ -10,7 +10,6 @@ from harness.stack import wait_until
 
 CONTROLLER, REWRITER = "merge-controller", "rewriter"
 QUICK = {"GRANARY_MERGE_INTERVAL": "200ms", "GRANARY_MERGE_LEASE": "2s", "GRANARY_MERGE_START_LEASE": "30s"}
-# A task that died with its rewriter is missed soon.
 SECONDS = 60
 
 STATES = """select granary.partition_state(active, lock_kind, deactivation_reason) as state, count(*), sum(row_count)::bigint as rows
