@@ -157,6 +157,17 @@ static enum err_code visit_one(struct visit *visit, bool *found, struct error *e
     return bus_status_check(amqp_basic_ack(visit->connection, BUS_CHANNEL, letter.tag, 0), "remove a dead letter", err);
 }
 
+/* All that was kept, at once; the question behind it is answered when the broker has taken it, so that who looks next finds
+ * them in the queue. */
+static enum err_code give_back(struct visit *visit, struct error *err)
+{
+    enum { ALL_UNSETTLED = 0 };
+    size_t left;
+    TRY(bus_status_check(amqp_basic_nack(visit->connection, BUS_CHANNEL, ALL_UNSETTLED, 1, 1),
+                         "give kept dead letters back", err));
+    return count_messages(visit, &left, err);
+}
+
 enum err_code bus_dead_visit(const struct bus_options *options, const char *dead_queue, size_t max,
                              bus_dead_visitor *visitor, void *context, size_t *out_visited, struct error *err)
 {
@@ -171,6 +182,7 @@ enum err_code bus_dead_visit(const struct bus_options *options, const char *dead
         TRY(visit_one(&visit, &found, err));
         visited += found;
     }
+    TRY(give_back(&visit, err));
     *out_visited = visited;
     return OK;
 }

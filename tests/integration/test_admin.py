@@ -620,6 +620,6 @@ def test_dead_letters_of_intake_are_dropped_only_after_their_export(admin):
     admin.stack.publish("intake.dead", "c", message_id="c")
     wait_until(lambda: admin.stack.queue_length("intake.dead") == 3, 10, "the letters to be back")
     assert "1 of 3" in admin.error("POST", "/dead/intake/drop", {"yes": True}, 409)["message"]
-    assert admin.stack.queue_length("intake.dead") == 3
+    wait_until(lambda: admin.stack.queue_length("intake.dead") == 3, 10, "the letters to be back")
     admin.ask("GET", "/dead/intake/export")
     assert admin.post("/dead/intake/drop", {"yes": True}) == {"dropped": 3}
