@@ -210,7 +210,7 @@ LEADERS_SESSION = """select l.pid from pg_locks l join pg_database d on d.oid = 
 def test_a_leader_that_lost_the_lead_in_the_middle_of_a_commit_changes_nothing(stack, life, tmp_path):
     """Its epoch is over, though the attempt is not: the next leader commits the same result."""
     held = tmp_path / "before the commit"
-    settings = {**life.settings("merge-controller"), "GRANARY_MERGE_LEASE": "1m"}
+    settings = {**life.settings("merge-controller"), "GRANARY_MERGE_LEASE": "1m", "GRANARY_MERGE_START_LEASE": "1m"}
     first = stack.service("merge-controller", settings, fault=f"merge.before_commit=hold:{held}", wait=True)
     life.start("rewriter")
     with standing_still(held):
@@ -228,7 +228,8 @@ def test_decay_leaves_what_a_merge_has_and_takes_its_output(stack, life, tmp_pat
     """The days that are live grow old while their merge is under way."""
     held = tmp_path / "merged"
     life.start_held("rewriter", "rewriter.mid_write", held)
-    life.start("merge-controller")
+    stack.service("merge-controller", {**life.settings("merge-controller"), "GRANARY_MERGE_LEASE": "1m",
+                                       "GRANARY_MERGE_START_LEASE": "1m"})  # the other merges wait for this one
     with standing_still(held):
         reserved = stack.sql("select partition_id from granary.partitions where active and lock_kind = 'merge'")
         stack.sql("update granary.tables set settings = settings || '{\"age.max_age\": \"1d\"}' where table_id = %s",
