@@ -124,7 +124,8 @@ def test_rows_are_loaded_once_and_read_back(running, tmp_path):
     file.write_text(rows("2026-11-28", 30000) + '{"at":"2026-11-28T00:00:00Z"}\n\nnonsense\n' + rows("2026-11-29", 10))
     small = {"GRANARY_LOAD_BODY": "64KiB"}
 
-    first = json.loads(running.cli("load", "demo.events", file, "--wait", "--output", "json", expect=2, env=small))
+    printed = running.cli("load", "demo.events", file, "--wait", "--output", "json", expect=2, env=small)
+    first = json.loads(printed.splitlines()[0])  # what follows is progress, on the standard error
     assert (first["rows"], first["rejected"], first["known_bodies"]) == (30010, 2, 0) and first["bodies"] > 10
     assert [reject["row"] for reject in first["rejects"]] == [30001, 30002]
     again = json.loads(running.cli("load", "demo.events", file, "--wait", "--output", "json", env=small))
