@@ -165,12 +165,19 @@ static void a_lost_connection_makes_deliveries_stale_and_brings_them_again(void 
     assert_true(bus_delivery_is_stale(second));
     bus_settle(consumer, first, BUS_ACK, NULL); /* does nothing */
     bus_settle(consumer, second, BUS_DEAD, "does nothing either");
-    static const char *const bodies[] = {"1", "2", "3"};
+    /* In any order: the broker may notice the loss only after it has handed the rest to the new connection. */
+    unsigned came[3] = {0};
     for (size_t i = 0; i < 3; i++) {
         struct bus_delivery *again = next(consumer);
-        assert_body(again, bodies[i]);
+        assert_int_equal(again->body_bytes, 1);
+        int which = *(const char *)again->body - '1';
+        assert_in_range(which, 0, 2);
+        came[which]++;
         assert_false(bus_delivery_is_stale(again));
         bus_settle(consumer, again, BUS_ACK, NULL);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(came[i], 1);
     }
     await_depth(names.dead, 0);
     assert_nothing_comes(consumer);
