@@ -104,10 +104,11 @@ static enum err_code open_stream(struct ingest *ingest, enum ingest_compression 
     return codec_stream_new(compression == INGEST_GZIP ? CODEC_GZIP : CODEC_ZSTD, &ingest->stream, err);
 }
 
-enum err_code ingest_new(const struct schema *schema, enum ingest_format format, enum ingest_compression compression,
+enum err_code ingest_new(const struct schema *schema, const struct ingest_options *options,
                          const struct ingest_limits *limits, struct ingest **out, struct error *err)
 {
-    assert((unsigned)format < INGEST_FORMAT_COUNT && (unsigned)compression < INGEST_COMPRESSION_COUNT);
+    assert((unsigned)options->format < INGEST_FORMAT_COUNT &&
+           (unsigned)options->compression < INGEST_COMPRESSION_COUNT);
     AUTO(ingest_free_auto) struct ingest *ingest = calloc(1, sizeof *ingest);
     if (ingest == NULL) {
         return err_no_memory(err, sizeof *ingest);
@@ -116,14 +117,14 @@ enum err_code ingest_new(const struct schema *schema, enum ingest_format format,
     size_t keep_bytes =
         limits->max_row_bytes > limits->max_reject_text_bytes ? limits->max_row_bytes : limits->max_reject_text_bytes;
     ingest->splitter =
-        (struct splitter){.format = format, .keep_bytes = keep_bytes, .take = take_row, .context = ingest};
+        (struct splitter){.format = options->format, .keep_bytes = keep_bytes, .take = take_row, .context = ingest};
     ingest->reject_texts = arena_new(0);
     if (ingest->reject_texts == NULL) {
         return err_no_memory(err, sizeof *ingest);
     }
     TRY(ingest_row_init(&ingest->parser, schema, &ingest->limits, err));
     TRY(batch_new(schema, FIRST_ROWS, &ingest->batch, err));
-    TRY(open_stream(ingest, compression, err));
+    TRY(open_stream(ingest, options->compression, err));
     ingest->parser.batch = ingest->batch;
     *out = TAKE(ingest);
     return OK;

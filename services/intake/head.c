@@ -94,8 +94,7 @@ static enum err_code read_key(struct request *request, struct error *err)
 
 static enum err_code open_decoder(struct head *head, struct request *request, struct error *err)
 {
-    enum ingest_format format;
-    enum ingest_compression compression;
+    struct ingest_options options = {0};
     struct ingest_limits limits = {
         .max_row_bytes = (size_t)head->config->max_row_bytes,
         .max_reject_text_bytes = MAX_REJECT_TEXT_BYTES,
@@ -103,9 +102,9 @@ static enum err_code open_decoder(struct head *head, struct request *request, st
         .max_depth = MAX_JSON_DEPTH,
         .unknown = request->table->settings.intake_unknown_ignored ? INGEST_UNKNOWN_IGNORE : INGEST_UNKNOWN_REJECT,
     };
-    enum err_code code = intake_plan_format(http_header(request->http, "Content-Type"), &format, err);
+    enum err_code code = intake_plan_format(http_header(request->http, "Content-Type"), &options.format, err);
     if (code == OK) {
-        code = intake_plan_compression(http_header(request->http, "Content-Encoding"), &compression, err);
+        code = intake_plan_compression(http_header(request->http, "Content-Encoding"), &options.compression, err);
     }
     if (code != OK) {
         http_set_error_status(request->http, 415);
@@ -113,7 +112,7 @@ static enum err_code open_decoder(struct head *head, struct request *request, st
     }
     intake_plan_window(&request->table->settings, intake_tables_now_us(head->tables), &limits.min_timestamp_us,
                        &limits.max_timestamp_us);
-    return ingest_new(request->table->schema, format, compression, &limits, &request->ingest, err);
+    return ingest_new(request->table->schema, &options, &limits, &request->ingest, err);
 }
 
 static enum err_code begin(void *context, struct http_request *http, void **out_state, struct error *err)

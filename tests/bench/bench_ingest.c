@@ -20,6 +20,7 @@ static const struct schema_column columns[] = {
     {.id = 6, .name = "score", .type = COLUMN_DOUBLE, .nullable = true},
 };
 
+static const struct ingest_options ndjson = {.format = INGEST_NDJSON};
 static const struct ingest_limits limits = {.max_row_bytes = 1 << 20,
                                             .max_reject_text_bytes = 1 << 20,
                                             .max_decoded_bytes = SIZE_MAX,
@@ -68,7 +69,7 @@ static int64_t decode(const struct schema *schema, const struct buf *body)
     AUTO(ingest_free_auto) struct ingest *ingest = NULL;
     struct error err;
     int64_t start_us = cpu_us();
-    if (ingest_new(schema, INGEST_NDJSON, INGEST_PLAIN, &limits, &ingest, &err) != OK) {
+    if (ingest_new(schema, &ndjson, &limits, &ingest, &err) != OK) {
         fail(&err);
     }
     for (size_t at = 0; at < body->length_bytes; at += PIECE_BYTES) {
@@ -121,7 +122,7 @@ static void run_batch(void)
     struct error err;
     size_t used;
     generate(&body, false);
-    if (ingest_new(&schema, INGEST_NDJSON, INGEST_PLAIN, &limits, &ingest, &err) != OK ||
+    if (ingest_new(&schema, &ndjson, &limits, &ingest, &err) != OK ||
         ingest_feed(ingest, body.data, PIECE_BYTES, &err) != OK) {
         fail(&err);
     }

@@ -44,9 +44,11 @@ static enum err_code decode(uint8_t choice, const uint8_t *data, size_t size, si
         .max_timestamp_us = INT64_MAX,
         .unknown = choice & 16 ? INGEST_UNKNOWN_IGNORE : INGEST_UNKNOWN_REJECT,
     };
-    enum ingest_format format = choice & 1 ? INGEST_JSON_ARRAY : INGEST_NDJSON;
-    enum ingest_compression compression = choice & 2 ? (choice & 4 ? INGEST_GZIP : INGEST_ZSTD) : INGEST_PLAIN;
-    TRY(ingest_new(&schema, format, compression, &limits, out, NULL));
+    const struct ingest_options options = {
+        .format = choice & 1 ? INGEST_JSON_ARRAY : INGEST_NDJSON,
+        .compression = choice & 2 ? (choice & 4 ? INGEST_GZIP : INGEST_ZSTD) : INGEST_PLAIN,
+    };
+    TRY(ingest_new(&schema, &options, &limits, out, NULL));
     for (size_t at = 0; at < size; at += piece) {
         size_t length = size - at < piece ? size - at : piece;
         AUTO(free_auto) uint8_t *copy = malloc(length);

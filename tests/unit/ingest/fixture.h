@@ -53,7 +53,8 @@ __attribute__((unused)) static struct ingest *new_ingest(enum ingest_format form
 {
     struct ingest *ingest = NULL;
     struct error err = {0};
-    assert_int_equal(ingest_new(&fixture_schema, format, compression, limits, &ingest, &err), OK);
+    const struct ingest_options options = {.format = format, .compression = compression};
+    assert_int_equal(ingest_new(&fixture_schema, &options, limits, &ingest, &err), OK);
     return ingest;
 }
 
