@@ -1,109 +1,189 @@
-/* Write and read speed of Parquet files on one thread: 5 M rows of a log.
- *   bench_parquet FILE [ROWS] */
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+/* One thread with Parquet files: what a bench asks of it, measured once.
+ *   bench_parquet write FILE OUTPUT             batches in memory, read from FILE, into a file
+ *   bench_parquet read FILE                     all columns; sums them up, to show what was read
+ *   bench_parquet select FILE FROM TO TIMES     service and latency of the rows from FROM to before TO, so often
+ *   bench_parquet ndjson|csv FILE OUTPUT        rows of text, already in order, into a file
+ *   bench_parquet merge FOLDER OUTPUT INPUT...  partitions into one, within FOLDER
+ * Each prints one line of JSON. */
+#include "common/ingest/ingest.h"
+#include "common/partition/merge.h"
+#include "tests/bench/files.h"
 
-#include "common/base/clock.h"
-#include "common/parquet/reader.h"
-#include "common/parquet/writer.h"
-#include "tests/bench/log_rows.h"
-
-enum { BATCH_ROWS = 8192 };
-
-static enum err_code file_write(void *context, const void *data, size_t length, struct error *err)
-{
-    if (write(*(const int *)context, data, length) != (ssize_t)length) {
-        return err_set(err, ERR_UNAVAILABLE, "could not write %zu bytes", length);
-    }
-    return OK;
-}
-
-static enum err_code file_read(void *context, uint64_t offset, size_t length, void *out, struct error *err)
-{
-    if (pread(*(const int *)context, out, length, (off_t)offset) != (ssize_t)length) {
-        return err_set(err, ERR_UNAVAILABLE, "could not read %zu bytes", length);
-    }
-    return OK;
-}
-
-static void check(enum err_code code, const struct error *err)
-{
-    if (code != OK) {
-        fprintf(stderr, "%s: %s\n", err_code_name(code), err->text);
-        exit(1);
-    }
-}
-
-/* Processor time: what one thread costs, also while others use the machine. */
-static int64_t cpu_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * CLOCK_SECOND_US + now.tv_nsec / 1000;
-}
-
-static double bench_write(int fd, uint64_t rows, struct parquet_summary *out)
+static void write_file(struct work *work, char **arguments)
 {
     struct error err;
-    struct log_rows source;
-    struct parquet_writer *writer = NULL;
-    struct parquet_sink sink = {&fd, file_write};
-    int64_t spent_us = 0;
-    log_rows_init(&source, 0);
-    check(parquet_writer_new(&log_rows_schema, NULL, &sink, &writer, &err), &err);
-    for (uint64_t done = 0; done < rows; done += BATCH_ROWS) {
-        struct batch *batch = log_rows_next(&source, &log_rows_schema, BATCH_ROWS);
-        int64_t begin_us = cpu_us();
-        check(parquet_writer_append(writer, batch, 0, batch->row_count, &err), &err);
-        spent_us += cpu_us() - begin_us;
-        batch_free(batch);
+    int input = open_file(arguments[0], O_RDONLY), output = open_file(arguments[1], O_RDWR | O_CREAT | O_TRUNC);
+    AUTO(parquet_reader_free_auto) struct parquet_reader *reader = open_reader(&input);
+    AUTO(parquet_cursor_free_auto) struct parquet_cursor *cursor = open_cursor(reader, NULL);
+    size_t most = (size_t)parquet_reader_rows(reader) / BATCH_ROWS + parquet_reader_row_groups(reader) + 1, count = 0;
+    AUTO(free_auto) struct batch **batches = calloc(most, sizeof *batches);
+    for (const struct batch *batch; batches != NULL && count < most && (batch = next_rows(cursor)) != NULL; count++) {
+        check(batch_new(&log_rows_schema, batch->row_count, &batches[count], &err), &err);
+        check(batch_append_range(batches[count], batch, 0, batch->row_count, &err), &err);
     }
-    int64_t begin_us = cpu_us();
-    check(parquet_writer_finish(writer, out, &err), &err);
-    spent_us += cpu_us() - begin_us;
-    parquet_writer_free(writer);
-    return (double)spent_us / 1e6;
+    double begin = cpu_seconds();
+    struct parquet_writer *writer = open_writer(&output);
+    for (size_t i = 0; i < count; i++) {
+        check(parquet_writer_append(writer, batches[i], 0, batches[i]->row_count, &err), &err);
+    }
+    finish_writer(writer, work);
+    work->seconds = cpu_seconds() - begin;
+    for (size_t i = 0; i < count; i++) {
+        batch_free(batches[i]);
+    }
 }
 
-static double bench_read(int fd, uint64_t *out_rows)
+static uint64_t valid_count(const struct batch *batch, uint32_t column)
+{
+    return batch->row_count - batch->columns[column].null_count;
+}
+
+static void read_file(struct work *work, char **arguments)
+{
+    int file = open_file(arguments[0], O_RDONLY);
+    double begin = cpu_seconds(), latency = 0, load = 0;
+    int64_t bytes = 0, smallest = INT64_MAX;
+    uint64_t names = 0, text_bytes = 0;
+    AUTO(parquet_reader_free_auto) struct parquet_reader *reader = open_reader(&file);
+    AUTO(parquet_cursor_free_auto) struct parquet_cursor *cursor = open_cursor(reader, NULL);
+    for (const struct batch *batch; (batch = next_rows(cursor)) != NULL; work->rows += batch->row_count) {
+        names += valid_count(batch, 1) + valid_count(batch, 2) + valid_count(batch, 3);
+        text_bytes += batch->columns[7].offsets[batch->row_count];
+        for (uint32_t i = 0; i < batch->row_count; i++) {
+            smallest = batch->columns[0].values.i64[i] < smallest ? batch->columns[0].values.i64[i] : smallest;
+            latency += batch->columns[4].values.f64[i];
+            load += batch->columns[5].values.f64[i];
+            bytes += batch->columns[6].values.i64[i];
+        }
+    }
+    work->seconds = cpu_seconds() - begin;
+    work->bytes = size_of(file);
+    (void)snprintf(work->more, sizeof work->more,
+                   ",\"first\":%" PRId64 ",\"names\":%" PRIu64 ",\"latency\":%.6f,\"load\":%.6f,\"sum\":%" PRId64
+                   ",\"text\":%" PRIu64,
+                   smallest, names, latency, load, bytes, text_bytes);
+}
+
+/* Row groups by their bounds, then rows by their time. */
+static void select_rows(struct work *work, int *file, int64_t from_us, int64_t to_us, double *out_latency)
+{
+    static const uint32_t columns[] = {0, 3, 4};
+    uint8_t wanted[PATH_BYTES] = {0};
+    AUTO(parquet_reader_free_auto) struct parquet_reader *reader = open_reader(file);
+    for (size_t i = 0; i < parquet_reader_row_groups(reader) && i < sizeof wanted; i++) {
+        struct column_stats stats;
+        int64_t min_us, max_us;
+        parquet_reader_stats(reader, i, 0, &stats);
+        memcpy(&min_us, stats.min, sizeof min_us);
+        memcpy(&max_us, stats.max, sizeof max_us);
+        wanted[i] = !stats.has_min || !stats.has_max || (min_us < to_us && max_us >= from_us);
+    }
+    const struct parquet_cursor_options options = {.columns = columns, .column_count = 3, .row_groups = wanted};
+    AUTO(parquet_cursor_free_auto) struct parquet_cursor *cursor = open_cursor(reader, &options);
+    work->rows = 0;
+    *out_latency = 0;
+    for (const struct batch *batch; (batch = next_rows(cursor)) != NULL;) {
+        const int64_t *times = batch->columns[0].values.i64;
+        for (uint32_t i = 0; i < batch->row_count; i++) {
+            if (times[i] >= from_us && times[i] < to_us && !column_is_null(&batch->columns[1], i)) {
+                work->rows++;
+                *out_latency += batch->columns[2].values.f64[i];
+            }
+        }
+    }
+}
+
+static void select_file(struct work *work, char **arguments)
+{
+    int file = open_file(arguments[0], O_RDONLY);
+    int64_t from_us = strtoll(arguments[1], NULL, 10), to_us = strtoll(arguments[2], NULL, 10);
+    double begin = cpu_seconds(), latency = 0;
+    for (int64_t i = strtoll(arguments[3], NULL, 10); i > 0; i--) {
+        select_rows(work, &file, from_us, to_us, &latency);
+    }
+    work->seconds = cpu_seconds() - begin;
+    work->bytes = size_of(file);
+    (void)snprintf(work->more, sizeof work->more, ",\"latency\":%.6f", latency);
+}
+
+static void take_rows(struct ingest *ingest, struct parquet_writer *writer)
 {
     struct error err;
-    struct parquet_reader *reader = NULL;
-    struct parquet_cursor *cursor = NULL;
-    const struct batch *batch = NULL;
-    struct parquet_source source = {&fd, (uint64_t)lseek(fd, 0, SEEK_END), file_read};
-    int64_t begin_us = cpu_us();
-    check(parquet_reader_open(&source, &reader, &err), &err);
-    check(parquet_cursor_open(reader, NULL, &cursor, &err), &err);
-    *out_rows = 0;
-    do {
-        check(parquet_cursor_next(cursor, &batch, &err), &err);
-        *out_rows += batch != NULL ? batch->row_count : 0;
-    } while (batch != NULL);
-    parquet_cursor_free(cursor);
-    parquet_reader_free(reader);
-    return (double)(cpu_us() - begin_us) / 1e6;
+    struct batch *batch = ingest_batch(ingest);
+    check(parquet_writer_append(writer, batch, 0, batch->row_count, &err), &err);
+    batch_clear(batch);
+}
+
+static void decode_file(struct work *work, char **arguments, enum ingest_format format)
+{
+    const struct ingest_options options = {.format = format};
+    static const struct ingest_limits limits = {.max_row_bytes = PIECE_BYTES,
+                                                .max_reject_text_bytes = PIECE_BYTES,
+                                                .max_decoded_bytes = SIZE_MAX,
+                                                .max_depth = 64,
+                                                .min_timestamp_us = INT64_MIN,
+                                                .max_timestamp_us = INT64_MAX};
+    struct error err;
+    int input = open_file(arguments[0], O_RDONLY), output = open_file(arguments[1], O_RDWR | O_CREAT | O_TRUNC);
+    AUTO(ingest_free_auto) struct ingest *ingest = NULL;
+    AUTO(free_auto) char *piece = malloc(PIECE_BYTES);
+    size_t rejects = 0;
+    double begin = cpu_seconds();
+    struct parquet_writer *writer = open_writer(&output);
+    check(ingest_new(&log_rows_schema, &options, &limits, &ingest, &err), &err);
+    for (ssize_t length; piece != NULL && (length = read(input, piece, PIECE_BYTES)) > 0;) {
+        check(ingest_feed(ingest, piece, (size_t)length, &err), &err);
+        take_rows(ingest, writer);
+    }
+    check(ingest_finish(ingest, &err), &err);
+    take_rows(ingest, writer);
+    finish_writer(writer, work);
+    work->seconds = cpu_seconds() - begin;
+    (void)ingest_rejects(ingest, &rejects);
+    (void)snprintf(work->more, sizeof work->more, ",\"rejects\":%zu", rejects);
+}
+
+static void ndjson(struct work *work, char **arguments)
+{
+    decode_file(work, arguments, INGEST_NDJSON);
+}
+
+static void csv(struct work *work, char **arguments)
+{
+    decode_file(work, arguments, INGEST_CSV);
+}
+
+static void merge(struct work *work, char **arguments)
+{
+    struct error err;
+    AUTO(store_close_auto) struct store *store = open_store(arguments[0]);
+    struct partition_reader *readers[MOST_FILES];
+    size_t count = 0;
+    double begin = cpu_seconds();
+    struct partition_writer *writer = open_partition(store, arguments[1]);
+    while (arguments[2 + count] != NULL && count < MOST_FILES) {
+        count++;
+    }
+    const struct partition_reader_options options = {.window_bytes =
+                                                         partition_merge_window_bytes(count, LOG_ROWS_COLUMNS)};
+    for (size_t i = 0; i < count; i++) {
+        check(partition_reader_open(store, arguments[2 + i], &options, &readers[i], &err), &err);
+    }
+    const struct partition_merge_options merged = {.schema = &log_rows_schema, .inputs = readers, .input_count = count};
+    check(partition_merge(&merged, writer, NULL, &err), &err);
+    finish_partition(writer, work);
+    work->seconds = cpu_seconds() - begin;
+    for (size_t i = 0; i < count; i++) {
+        partition_reader_free(readers[i]);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fprintf(stderr, "usage: %s FILE [ROWS]\n", argv[0]);
-        return 78;
-    }
-    uint64_t rows = argc > 2 ? strtoull(argv[2], NULL, 10) : 5000000, read_rows;
-    int fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0644);
-    struct parquet_summary summary = {0};
-    double write_s = bench_write(fd, rows, &summary), read_s = bench_read(fd, &read_rows);
-    printf("parquet_write rows=%llu cpu_seconds=%.2f rows_per_cpu_s=%.0f file_bytes=%llu memory_bytes=%llu\n",
-           (unsigned long long)summary.row_count, write_s, (double)summary.row_count / write_s,
-           (unsigned long long)summary.file_bytes, (unsigned long long)summary.memory_bytes);
-    printf("parquet_read rows=%llu cpu_seconds=%.2f rows_per_cpu_s=%.0f\n", (unsigned long long)read_rows, read_s,
-           (double)read_rows / read_s);
-    parquet_summary_done(&summary);
-    close(fd);
-    return 0;
+    static const struct command commands[] = {
+        {"write", 2, write_file}, {"read", 1, read_file}, {"select", 4, select_file},
+        {"ndjson", 2, ndjson},    {"csv", 2, csv},        {"merge", 3, merge},
+        {NULL, 0, NULL},
+    };
+    return run_command(commands, argc, argv);
 }

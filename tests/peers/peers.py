@@ -26,27 +26,53 @@ def install():
         done.write_text(wanted)
 
 
+class DuckDB:
+    """A database in memory that lives as long as the `with`: what one question makes, the next one finds."""
+
+    def __init__(self, threads=1):
+        self._threads = threads
+
+    def __enter__(self):
+        self._node = subprocess.Popen(["node", "duckdb.js", str(self._threads)], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, text=True, cwd=HERE, env=_environment())
+        return self
+
+    def __exit__(self, *_):
+        self._node.stdin.close()
+        self._node.stdout.close()
+        self._node.wait()
+
+    def ask(self, *statements):
+        """Runs the statements: `seconds` and `cpu_seconds` of each, `rows` of the last one, `rss_kib`."""
+        self._node.stdin.write(json.dumps({"statements": statements}) + "\n")
+        self._node.stdin.flush()
+        answer = json.loads(self._node.stdout.readline() or '{"error": "it has ended"}')
+        if "error" in answer:
+            raise PeerError(f"duckdb: {answer['error']}")
+        return answer
+
+
 def duckdb(*statements, threads=1):
     """Runs the statements: (seconds of each, rows of the last one)."""
-    answer = _duckdb(statements, threads)
+    with DuckDB(threads) as database:
+        answer = database.ask(*statements)
     return answer["seconds"], answer["rows"]
 
 
 def duckdb_rows(statement):
-    return _duckdb([statement], 1)["rows"]
+    return duckdb(statement)[1]
 
 
 def hyparquet_rows(paths):
     return json.loads(_run(["node", "hyparquet.js", *map(str, paths)]))
 
 
-def _duckdb(statements, threads):
-    return json.loads(_run(["node", "duckdb.js"], json.dumps({"threads": threads, "statements": statements})))
-
-
-def _run(argv, text=None):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GRANARY_")}
-    answer = subprocess.run(argv, input=text, text=True, capture_output=True, check=False, cwd=HERE, env=kept)
+def _run(argv):
+    answer = subprocess.run(argv, text=True, capture_output=True, check=False, cwd=HERE, env=_environment())
     if answer.returncode:
         raise PeerError(f"{' '.join(argv[:2])}: exit code {answer.returncode}: {answer.stderr.strip()[-2000:]}")
     return answer.stdout
+
+
+def _environment():
+    return {name: value for name, value in os.environ.items() if not name.startswith("GRANARY_")}

@@ -4,6 +4,7 @@ stage    servers with fsync on, and stacks on them
 report   the lines
 intake   rows over HTTP
 merge    partitions into one
+files    Parquet files on one thread
 retire   decay and reap
 """
 

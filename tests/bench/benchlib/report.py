@@ -4,11 +4,18 @@ import statistics
 import sys
 
 
-def line(name, ours, peer):
-    """`ours` and `peer`: what each run gave. The median counts; the spread goes to the standard error."""
+def line(name, ours, peer, limit=None, of=""):
+    """`ours` and `peer`: what each run gave. The median counts; the spread goes to the standard error. `limit`: what nobody
+    can pass, and `of` what it is."""
     middle, other = statistics.median(ours), statistics.median(peer)
-    print(f"bench {name} ours={middle:.0f} peer={other:.0f} ratio={middle / other:.2f}", flush=True)
+    bound = f" limit={limit:.0f} reached={middle / limit:.2f} ({of})" if limit else ""
+    print(f"bench {name} ours={middle:.0f} peer={other:.0f} ratio={middle / other:.2f}{bound}", flush=True)
     note(f"  {name}: ours {spread(ours)}; peer {spread(peer)}")
+
+
+def size(name, ours, peer):
+    """Bytes: less is better, and the ratio is the peer's by ours."""
+    print(f"bench {name} ours={ours} peer={peer} ratio={peer / ours:.2f}", flush=True)
 
 
 def memory(name, peak_kib, bound_mib):

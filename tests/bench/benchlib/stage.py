@@ -6,7 +6,8 @@ import sys
 import tempfile
 import time
 import uuid
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from functools import cached_property
 from pathlib import Path
 
 from harness.servers import Servers
@@ -17,16 +18,37 @@ from . import BUILD
 
 class Stage:
     def __init__(self):
-        self.servers = Servers(str(BUILD), postgres_settings={})
-        self.postgres = self.servers.local.postgres
+        self._closing = ExitStack()
+        self._shared = {}
 
     def __enter__(self):
-        with redirect_stdout(sys.stderr):
-            self.servers.start()
         return self
 
     def __exit__(self, *_):
-        self.servers.delete()
+        self._closing.close()
+
+    def enter(self, context):
+        """Leaves it when the run is over."""
+        return self._closing.enter_context(context)
+
+    def shared(self, factory):
+        """What the factory makes of the stage, once for all benches of a run."""
+        if factory not in self._shared:
+            self._shared[factory] = factory(self)
+        return self._shared[factory]
+
+    @cached_property
+    def servers(self):
+        """Started at the first use: not every bench needs them."""
+        servers = Servers(str(BUILD), postgres_settings={})
+        self._closing.callback(servers.delete)
+        with redirect_stdout(sys.stderr):
+            servers.start()
+        return servers
+
+    @property
+    def postgres(self):
+        return self.servers.local.postgres
 
     @contextmanager
     def stack(self, template=None):
