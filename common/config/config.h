@@ -56,7 +56,17 @@ struct config_bus {       /* RabbitMQ */
     const char *delays;   /* GRANARY_BUS_DELAYS: the four steps of the retry ladder, the same in all services */
 };
 struct config_store {
-    const char *url; /* GRANARY_STORE_URL: file:///path or s3://bucket/prefix */
+    const char *url;               /* GRANARY_STORE_URL: file:///path or s3://bucket/prefix?region=... */
+    const char *ca_file;           /* GRANARY_STORE_CA_FILE */
+    const char *credentials_dir;   /* GRANARY_STORE_CREDENTIALS_DIR: a file for each `credentials=name` */
+    const char *access_key_id;     /* GRANARY_STORE_ACCESS_KEY_ID */
+    const char *secret_access_key; /* GRANARY_STORE_SECRET_ACCESS_KEY(_FILE) */
+    const char *session_token;     /* GRANARY_STORE_SESSION_TOKEN(_FILE) */
+    int64_t connections;           /* GRANARY_STORE_CONNECTIONS */
+    int64_t connect_timeout_us;    /* GRANARY_STORE_CONNECT_TIMEOUT */
+    int64_t stall_timeout_us;      /* GRANARY_STORE_STALL_TIMEOUT */
+    int64_t retry_for_us;          /* GRANARY_STORE_RETRY_FOR */
+    int64_t delete_rate;           /* GRANARY_STORE_DELETE_RATE */
 };
 struct config_http {           /* the listener for probes, metrics and, where there is one, the API */
     const char *listen;        /* GRANARY_HTTP_LISTEN: "127.0.0.1:8080"; port 0 takes a free one */
@@ -81,9 +91,32 @@ struct config_http {           /* the listener for probes, metrics and, where th
      "CA file for amqps://; empty for the system's"},                                                                \
     {"GRANARY_BUS_DELAYS", SETTING_TEXT, offsetof(type, member.delays), "10s,1m,10m,1h", 0, 0, NULL,                 \
      "the four steps of the retry ladder; the same in all services"}
+/* All but the url: a process may do without a store. */
+#define CONFIG_STORE_OPTIONS(type, member)                                                                           \
+    {"GRANARY_STORE_CA_FILE", SETTING_TEXT, offsetof(type, member.ca_file), "", 0, 0, NULL,                          \
+     "CA file for https:// endpoints of s3:// stores; empty for the system's"},                                      \
+    {"GRANARY_STORE_CREDENTIALS_DIR", SETTING_TEXT, offsetof(type, member.credentials_dir), "", 0, 0, NULL,          \
+     "directory with a file for each credentials=name of a store's url"},                                            \
+    {"GRANARY_STORE_ACCESS_KEY_ID", SETTING_TEXT, offsetof(type, member.access_key_id), "", 0, 0, NULL,              \
+     "access key of s3:// stores; empty for the AWS environment, web identity or instance metadata"},                \
+    {"GRANARY_STORE_SECRET_ACCESS_KEY", SETTING_SECRET, offsetof(type, member.secret_access_key), "", 0, 0, NULL,    \
+     "secret of the access key"},                                                                                    \
+    {"GRANARY_STORE_SESSION_TOKEN", SETTING_SECRET, offsetof(type, member.session_token), "", 0, 0, NULL,            \
+     "session token of a temporary access key"},                                                                     \
+    {"GRANARY_STORE_CONNECTIONS", SETTING_INT, offsetof(type, member.connections), "4", 1, 64, NULL,                 \
+     "parts of an upload, or bulk deletes of a call, that are under way at the same time"},                          \
+    {"GRANARY_STORE_CONNECT_TIMEOUT", SETTING_DURATION, offsetof(type, member.connect_timeout_us), "5s", 100000,     \
+     600000000, NULL, "how long connecting to an s3:// store may take, TLS included"},                               \
+    {"GRANARY_STORE_STALL_TIMEOUT", SETTING_DURATION, offsetof(type, member.stall_timeout_us), "30s", 1000000,       \
+     600000000, NULL, "how long a request to an s3:// store may go on without a byte in either direction"},          \
+    {"GRANARY_STORE_RETRY_FOR", SETTING_DURATION, offsetof(type, member.retry_for_us), "1m", 0, 3600000000, NULL,    \
+     "how long a request to an s3:// store is tried again where that can help"},                                     \
+    {"GRANARY_STORE_DELETE_RATE", SETTING_INT, offsetof(type, member.delete_rate), "3000", 1, 1000000, NULL,         \
+     "keys that are deleted a second and table at most in s3:// stores; throttling lowers it for a while"}
 #define CONFIG_STORE_SETTINGS(type, member)                                                                          \
     {"GRANARY_STORE_URL", SETTING_TEXT, offsetof(type, member.url), NULL, 0, 0, NULL,                                \
-     "object store: file:///path"}
+     "object store: file:///path, or s3://bucket/prefix?region=...&endpoint=...&addressing=...&credentials=..."},    \
+    CONFIG_STORE_OPTIONS(type, member)
 #define CONFIG_HTTP_SETTINGS(type, member)                                                                           \
     {"GRANARY_HTTP_LISTEN", SETTING_TEXT, offsetof(type, member.listen), "127.0.0.1:0", 0, 0, NULL,                  \
      "address and port of the HTTP listener; port 0 takes a free one"},                                              \

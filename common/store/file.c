@@ -242,7 +242,18 @@ static enum err_code probe(struct store *store, struct store_probe *out, struct 
     (void)store;
     (void)err;
     out->bulk_delete = true;
-    out->versioned = false;
+    out->versioned = STORE_NO;
+    out->object_lock = STORE_NO;
+    return OK;
+}
+
+/* Temporaries go with their key. */
+static enum err_code sweep_uploads(struct store *store, int64_t older_than_us, size_t *out_ended, struct error *err)
+{
+    (void)store;
+    (void)older_than_us;
+    (void)err;
+    *out_ended = 0;
     return OK;
 }
 
@@ -272,6 +283,7 @@ static const struct store_driver driver = {
     .head = head,
     .list = store_file_list,
     .delete_keys = store_file_delete,
+    .sweep_uploads = sweep_uploads,
 };
 
 static void free_unopened(struct file_store **store)

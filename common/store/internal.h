@@ -9,7 +9,7 @@
 
 struct store_driver {
     void (*close)(struct store *store);
-    /* Fills in bulk_delete and versioned; the rest is found out through the functions below. */
+    /* Fills in what cannot be found out through the functions below, and takes note of what could. */
     enum err_code (*probe)(struct store *store, struct store_probe *out, struct error *err);
 
     enum err_code (*upload_open)(struct store *store, const char *key, struct store_upload **out, struct error *err);
@@ -25,6 +25,7 @@ struct store_driver {
                           struct store_object **out, size_t *out_count, bool *out_more, struct error *err);
     enum err_code (*delete_keys)(struct store *store, const char *const *keys, size_t count,
                                  struct store_delete_result *results, struct error *err);
+    enum err_code (*sweep_uploads)(struct store *store, int64_t older_than_us, size_t *out_ended, struct error *err);
 };
 
 struct store {

@@ -47,8 +47,26 @@ static enum err_code check_key(const char *key, struct error *err)
 
 /* --- stores ------------------------------------------------------------------------------------------------------- */
 
-enum err_code store_open(const char *url, struct store **out, struct error *err)
+void store_options_of(const struct config_store *config, struct metrics *metrics, struct store_options *out)
 {
+    *out = (struct store_options){
+        .ca_file = config->ca_file,
+        .credentials_dir = config->credentials_dir,
+        .access_key_id = config->access_key_id,
+        .secret_access_key = config->secret_access_key,
+        .session_token = config->session_token,
+        .connections = config->connections,
+        .connect_timeout_us = config->connect_timeout_us,
+        .stall_timeout_us = config->stall_timeout_us,
+        .retry_for_us = config->retry_for_us,
+        .delete_rate = config->delete_rate,
+        .metrics = metrics,
+    };
+}
+
+enum err_code store_open(const char *url, const struct store_options *options, struct store **out, struct error *err)
+{
+    (void)options;
     if (strncmp(url, "file://", 7) == 0) {
         return store_file_open(url, out, err);
     }
@@ -164,6 +182,11 @@ enum err_code store_delete(struct store *store, const char *const *keys, size_t 
     return OK;
 }
 
+enum err_code store_sweep_uploads(struct store *store, int64_t older_than_us, size_t *out_ended, struct error *err)
+{
+    return store->driver->sweep_uploads(store, older_than_us, out_ended, err);
+}
+
 /* --- probe -------------------------------------------------------------------------------------------------------- */
 
 static enum err_code put_small(struct store *store, const char *key, const char *text, struct error *err)
@@ -173,6 +196,20 @@ static enum err_code put_small(struct store *store, const char *key, const char 
     TRY(store_upload_open(store, key, clock_monotonic_us() + CLOCK_MINUTE_US, &upload, err));
     TRY(store_upload_write(upload, text, strlen(text), err));
     return store_upload_finish(TAKE(upload), &receipt, err);
+}
+
+static enum err_code is_listed(struct store *store, const char *key, bool *out, struct error *err)
+{
+    AUTO(arena_free_auto) struct arena *arena = arena_new(0);
+    struct store_object *objects = NULL;
+    size_t count = 0;
+    bool more = false;
+    if (arena == NULL) {
+        return err_no_memory(err, 4096);
+    }
+    TRY(store_list(store, key, "", 1, arena, &objects, &count, &more, err));
+    *out = count == 1 && strcmp(objects[0].key, key) == 0;
+    return OK;
 }
 
 /* Puts the key twice with other bytes: the second must find the first. */
@@ -191,7 +228,7 @@ static enum err_code probe_object(struct store *store, const char *key, struct s
     out->create_if_absent = second == ERR_CONFLICT;
     TRY(store_head(store, key, arena, &object, err));
     out->clock_skew_us = object.modified_at_us - clock_now_us();
-    return OK;
+    return is_listed(store, key, &out->lists_own_writes, err);
 }
 
 enum err_code store_probe(struct store *store, struct store_probe *out, struct error *err)
@@ -199,8 +236,8 @@ enum err_code store_probe(struct store *store, struct store_probe *out, struct e
     struct store_probe probe = {0};
     struct uuid id = uuid_v7();
     char text[UUID_TEXT_BYTES];
-    char key[sizeof "granary-probe/" + UUID_TEXT_BYTES];
-    (void)snprintf(key, sizeof key, "granary-probe/%s", uuid_format(&id, text));
+    char key[sizeof STORE_PROBE_PREFIX + UUID_TEXT_BYTES];
+    (void)snprintf(key, sizeof key, STORE_PROBE_PREFIX "%s", uuid_format(&id, text));
 
     struct store_delete_result result = {0};
     enum err_code code = probe_object(store, key, &probe, err);
@@ -210,6 +247,9 @@ enum err_code store_probe(struct store *store, struct store_probe *out, struct e
     if (result.outcome == STORE_DELETE_FAILED) {
         return err_set(err, result.error.code, "%s", result.error.text);
     }
+    bool still_listed = false;
+    TRY(is_listed(store, key, &still_listed, err));
+    probe.lists_own_writes = probe.lists_own_writes && !still_listed;
     TRY(store->driver->probe(store, &probe, err));
     *out = probe;
     return OK;

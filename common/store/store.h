@@ -1,4 +1,4 @@
-/* Object store: one small interface, two drivers (file:// now, s3:// later). Keys are relative to the store's prefix:
+/* Object store: one small interface, two drivers (file:// and s3://). Keys are relative to the store's prefix:
  * "<table_id>/<yyyy-mm-dd>/<partition_id>.parquet"; they are checked (no "..", no empty part, no leading '/', at most
  * 1,024 bytes). A store may be used by several threads at once; an upload or a listing by one. */
 #ifndef GRANARY_STORE_STORE_H
@@ -9,21 +9,58 @@
 
 #include "common/base/arena.h"
 #include "common/base/error.h"
+#include "common/config/config.h"
+#include "common/metrics/metrics.h"
 
 struct store;
 
-/* url: "file:///absolute/path" (created when absent). ERR_INVALID for a scheme or path that is not one. */
-MUST_CHECK enum err_code store_open(const char *url, struct store **out, struct error *err);
+/* What all stores of a process have in common; where they differ stands in their urls. Texts are borrowed until
+ * store_close. A file store takes no notice of it. */
+struct store_options {
+    const char *ca_file;         /* "" for the system's */
+    const char *credentials_dir; /* what `credentials=name` of an url is looked up in; "" for none */
+    const char *access_key_id;   /* for urls without `credentials=`; "" for where else they are looked for: see s3.h */
+    const char *secret_access_key;
+    const char *session_token;
+    int64_t connections;        /* parts and bulk deletes of one call that are under way at the same time */
+    int64_t connect_timeout_us; /* until the connection and its TLS stand */
+    int64_t stall_timeout_us;   /* without a byte in either direction */
+    int64_t retry_for_us;       /* from the first try of a request to the last */
+    int64_t delete_rate;        /* keys a second and table at most; throttling lowers it */
+    struct metrics *metrics;    /* NULL for none */
+};
+void store_options_of(const struct config_store *config, struct metrics *metrics, struct store_options *out);
+
+/* url: "file:///absolute/path" (created when absent), or "s3://bucket/prefix?parameters" (the bucket must be there; the
+ * prefix may be empty), with any of
+ *   region=eu-west-1               default: AWS_REGION, then us-east-1
+ *   endpoint=https://host:port     default: AWS_ENDPOINT_URL_S3, then AWS's of the region
+ *   addressing=virtual|path        default: virtual at AWS, path elsewhere
+ *   credentials=name               a file of credentials_dir
+ *   versions=delete|keep           in a bucket with versions: delete them all (the default), or the current one only
+ * options: NULL for the defaults of the settings. Asks nothing of an s3:// store yet. ERR_INVALID: not such an url. */
+MUST_CHECK enum err_code store_open(const char *url, const struct store_options *options, struct store **out,
+                                    struct error *err);
 void store_close(struct store *store);
 DEFINE_AUTO(struct store, store_close)
-const char *store_url(const struct store *store); /* without credentials; for logs and `granary files` */
+const char *store_url(const struct store *store); /* holds no secret; for logs and `granary files` */
 
-/* What the store can do, asked at start by doing it under a key of its own. */
+enum store_answer { STORE_NO, STORE_YES, STORE_NOT_TOLD }; /* not told: no right to ask, or no such question */
+
+/* What a probe writes is called so, with a UUID behind it; one that is killed leaves it. */
+#define STORE_PROBE_PREFIX "granary-probe/"
+
+/* What the store can do, asked at start by doing it under a key of its own: needs the rights to put, list, get and delete.
+ * From then on the store relies on it: before, uploads look twice. */
 struct store_probe {
     bool create_if_absent;
     bool bulk_delete;
-    bool versioned;
-    int64_t clock_skew_us; /* store's clock minus ours */
+    bool lists_own_writes;         /* an object is listed as soon as it is written, and no longer once deleted */
+    enum store_answer versioned;   /* deleted objects stay as noncurrent versions, unless versions=delete */
+    enum store_answer object_lock; /* the bucket may refuse to delete versions before their time */
+    uint64_t noncurrent_bytes;     /* of noncurrent versions under the prefix, as far as the probe has looked */
+    bool noncurrent_more;          /* there are more than it has looked at */
+    int64_t clock_skew_us;         /* store's clock minus ours */
 };
 MUST_CHECK enum err_code store_probe(struct store *store, struct store_probe *out, struct error *err);
 
@@ -58,14 +95,16 @@ DEFINE_AUTO(struct store_upload, store_upload_abort)
 
 /* --- reading -------------------------------------------------------------------------------------------------- */
 
-/* Exactly [offset, offset + length) into out. ERR_NOT_FOUND: no such key. ERR_CORRUPT: the object is shorter. */
+/* Exactly [offset, offset + length) into out. ERR_NOT_FOUND: no such key. ERR_CORRUPT: the object is shorter.
+ * ERR_DENIED, ERR_UNAVAILABLE: as the store says; the text names bucket, key, the store's code and request id. */
 MUST_CHECK enum err_code store_get(struct store *store, const char *key, uint64_t offset, size_t length, void *out,
                                    struct error *err);
 /* ERR_NOT_FOUND when absent. */
 MUST_CHECK enum err_code store_head(struct store *store, const char *key, struct arena *arena, struct store_object *out,
                                     struct error *err);
 /* Up to max objects with key > after under prefix, in byte order of keys; *out_more says whether more follow. `after`
- * may be "". Objects live in `arena`. */
+ * may be "". Objects live in `arena`. s3:// asks once for each 1,000, and may return keys that no writer of ours would
+ * take, as others have written them. A listing out of order is ERR_CORRUPT. */
 MUST_CHECK enum err_code store_list(struct store *store, const char *prefix, const char *after, size_t max,
                                     struct arena *arena, struct store_object **out, size_t *out_count, bool *out_more,
                                     struct error *err);
@@ -77,8 +116,16 @@ struct store_delete_result {
     enum store_deletion outcome;
     struct error error; /* where it failed */
 };
-/* An answer for each key. The call as a whole fails only when nothing could be asked (ERR_UNAVAILABLE, ERR_STOPPED). */
+/* An answer for each key, as the store gave it: whoever doubts it asks store_head. Any number of keys: s3:// sends 1,000
+ * in a request, `connections` requests at a time, at a rate that follows the store's throttling of the first part of the
+ * key (the table). Where a store does not tell which keys were absent, they count as deleted. The call as a whole fails
+ * only when nothing could be asked (ERR_UNAVAILABLE, ERR_STOPPED). */
 MUST_CHECK enum err_code store_delete(struct store *store, const char *const *keys, size_t count,
                                       struct store_delete_result *results, struct error *err);
+
+/* Ends uploads that were begun more than older_than_us ago by the store's clock and never finished: a killed writer leaves
+ * them, no listing shows them, and they are paid for. file:// has none that their key's deletion would not take along. */
+MUST_CHECK enum err_code store_sweep_uploads(struct store *store, int64_t older_than_us, size_t *out_ended,
+                                             struct error *err);
 
 #endif

@@ -42,9 +42,11 @@ static enum err_code admin_open(struct admin *admin, struct probe *probe, const 
         .password = config->catalog.password,
         .application_name = "granary-admin",
     };
+    struct store_options store;
     admin->config = config;
     TRY(bus_options_of(&config->bus, "granary-admin", &admin->bus, err));
-    TRY(store_open(config->store.url, &admin->store, err));
+    store_options_of(&config->store, metrics, &store);
+    TRY(store_open(config->store.url, &store, &admin->store, err));
     TRY(connections_open(&options, (size_t)config->connections, &admin->connections, err));
     TRY(catalog_open(&options, &probe->catalog, err));
     admin->requests =

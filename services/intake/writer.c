@@ -95,10 +95,12 @@ enum err_code writer_open(struct service *service, const struct intake_config *c
         return err_no_memory(err, sizeof *writer);
     }
     const struct bus_consumer_options consumer = {.queue = INTAKE_QUEUE, .prefetch = (uint16_t)config->prefetch};
+    struct store_options store;
     writer->service = service;
     writer->config = config;
     worker_metrics_init(&writer->metrics, service_metrics(service));
-    TRY(store_open(config->store.url, &writer->store, err));
+    store_options_of(&config->store, service_metrics(service), &store);
+    TRY(store_open(config->store.url, &store, &writer->store, err));
     TRY(bus_consumer_open(bus, &consumer, &writer->consumer, err));
     for (int64_t i = 0; i < config->workers; i++) {
         TRY(start(writer, tables, &writer->slots[i], err));

@@ -149,16 +149,18 @@ static enum err_code wait_for(void *service, int64_t timeout_us)
 }
 
 static enum err_code open_shared(const struct reaper_config *config, const struct bus_options *bus,
-                                 struct shared *shared, struct error *err)
+                                 struct metrics *metrics, struct shared *shared, struct error *err)
 {
+    struct store_options store;
     const struct catalog_options options = {
         .url = config->catalog.url,
         .password = config->catalog.password,
         .application_name = "granary-reaper",
     };
     const struct bus_consumer_options consumer = {.queue = HINTS_QUEUE, .prefetch = (uint16_t)config->prefetch};
+    store_options_of(&config->store, metrics, &store);
     TRY(catalog_open(&options, &shared->catalog, err));
-    TRY(store_open(config->store.url, &shared->store, err));
+    TRY(store_open(config->store.url, &store, &shared->store, err));
     return bus_consumer_open(bus, &consumer, &shared->consumer, err);
 }
 
@@ -182,7 +184,7 @@ enum err_code reaper_run(struct service *service, const void *config_of_service,
     }
     const struct bus_queue_spec queue = hints_queue();
     TRY(bus_options_of(&config->bus, "granary-reaper", &bus, err));
-    TRY(open_shared(config, &bus, &shared, err));
+    TRY(open_shared(config, &bus, service_metrics(service), &shared, err));
     reaper_metrics_init(&metrics, service_metrics(service));
     struct metric *gauge = metrics_gauge(service_metrics(service), "granary_reaper_deleting", NULL,
                                          "1 while this reaper may delete, 0 while it is paused or stopped by a rule.");

@@ -145,11 +145,13 @@ static enum err_code open_worker(struct service *service, const struct rewriter_
 static enum err_code open_fleet(struct service *service, const struct rewriter_config *config, struct fleet *fleet,
                                 struct error *err)
 {
+    struct store_options store;
     rewriter_metrics_init(&fleet->metrics, service_metrics(service));
     TRY(rewriter_plan_pools(config->pools, &fleet->pools, err));
     TRY(bus_options_of(&config->bus, "granary-rewriter", &fleet->bus, err));
     TRY(open_catalog(config, &fleet->catalog, err));
-    TRY(store_open(config->store.url, &fleet->store, err));
+    store_options_of(&config->store, service_metrics(service), &store);
+    TRY(store_open(config->store.url, &store, &fleet->store, err));
     TRY(bus_publisher_open(&fleet->bus, PUBLISH_WINDOW_BYTES, &fleet->publisher, err));
     for (size_t i = 0; i < fleet->pools.count; i++) {
         TRY(open_worker(service, config, fleet, i, err));

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
         return 78;
     }
     check(uuid_parse(argv[2], strlen(argv[2]), &wanted.table_id, &err), &err);
-    check(store_open(argv[1], &store, &err), &err);
+    check(store_open(argv[1], NULL, &store, &err), &err);
     check(schema_new(&wanted, &schema, &err), &err);
     check(schema_format(schema, &text, &err), &err);
     printf("%s\n", text);

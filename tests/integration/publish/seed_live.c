@@ -63,7 +63,7 @@ static MUST_CHECK enum err_code world_open(struct world *world, const char *tabl
         .url = getenv("GRANARY_CATALOG_URL"), .password = "", .application_name = "seed"};
     struct table_record record;
     TRY(catalog_open(&options, &world->catalog, err));
-    TRY(store_open(getenv("GRANARY_STORE_URL"), &world->store, err));
+    TRY(store_open(getenv("GRANARY_STORE_URL"), NULL, &world->store, err));
     world->arena = arena_new(0);
     TRY(catalog_migrate(world->catalog, NULL, NULL, err));
     if (make && catalog_table_find(world->catalog, "p", table, world->arena, &record, err) == ERR_NOT_FOUND) {

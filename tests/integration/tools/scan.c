@@ -46,11 +46,13 @@ static enum err_code scan_table(const struct tool_config *config, const char *pr
     AUTO(scan_free_auto) struct scan *scan = NULL;
     const struct catalog_options options = {
         .url = config->catalog.url, .password = config->catalog.password, .application_name = "scan-tool"};
+    struct store_options store_options;
     struct table_record table;
     const char *json = NULL;
     int32_t version = 0;
     TRY(catalog_open(&options, &catalog, err));
-    TRY(store_open(config->store.url, &store, err));
+    store_options_of(&config->store, NULL, &store_options);
+    TRY(store_open(config->store.url, &store_options, &store, err));
     TRY(catalog_table_find(catalog, project, name, arena, &table, err));
     TRY(catalog_table_load_schema(catalog, &table.table_id, 0, arena, &json, &version, err));
     TRY(schema_parse(json, strlen(json), &table.table_id, &schema, err));

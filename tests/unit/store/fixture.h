@@ -43,7 +43,7 @@ __attribute__((unused)) static int open_fixture(void **state)
     (void)snprintf(fixture->root, sizeof fixture->root, "%.32s/granary-unit-XXXXXX", base == NULL ? "/tmp" : base);
     assert_non_null(mkdtemp(fixture->root));
     (void)snprintf(url, sizeof url, "file://%s", fixture->root);
-    assert_int_equal(store_open(url, &fixture->store, NULL), OK);
+    assert_int_equal(store_open(url, NULL, &fixture->store, NULL), OK);
     fixture->arena = arena_new(0);
     assert_non_null(fixture->arena);
     *state = fixture;

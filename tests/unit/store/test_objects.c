@@ -20,7 +20,7 @@ static void urls_that_are_no_store_are_refused(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct store *store = NULL;
         struct error err = {0};
-        assert_int_equal(store_open(cases[i].url, &store, &err), ERR_INVALID);
+        assert_int_equal(store_open(cases[i].url, NULL, &store, &err), ERR_INVALID);
         assert_non_null(strstr(err.text, cases[i].text));
         assert_null(store);
     }
@@ -32,7 +32,7 @@ static void a_store_is_created_with_the_folders_above_it(void **state)
     char url[128];
     struct store *store = NULL;
     (void)snprintf(url, sizeof url, "file://%s/deep/er/store/", fixture->root);
-    assert_int_equal(store_open(url, &store, NULL), OK);
+    assert_int_equal(store_open(url, NULL, &store, NULL), OK);
     url[strlen(url) - 1] = '\0';
     assert_string_equal(store_url(store), url);
     assert_int_equal(put_text(store, "k", "v", NULL), OK);
@@ -48,7 +48,7 @@ static void a_store_where_a_file_stands_is_refused(void **state)
     struct error err = {0};
     assert_int_equal(put_text(fixture->store, "file", "v", NULL), OK);
     (void)snprintf(url, sizeof url, "file://%s/file", fixture->root);
-    assert_int_equal(store_open(url, &store, &err), ERR_INVALID);
+    assert_int_equal(store_open(url, NULL, &store, &err), ERR_INVALID);
     assert_non_null(strstr(err.text, "/file"));
     assert_null(store);
 }
@@ -60,7 +60,9 @@ static void the_probe_finds_what_the_driver_can_and_leaves_nothing(void **state)
     assert_int_equal(store_probe(fixture->store, &probe, NULL), OK);
     assert_true(probe.create_if_absent);
     assert_true(probe.bulk_delete);
-    assert_false(probe.versioned);
+    assert_true(probe.lists_own_writes);
+    assert_int_equal(probe.versioned, STORE_NO);
+    assert_int_equal(probe.object_lock, STORE_NO);
     assert_in_range(probe.clock_skew_us + CLOCK_SECOND_US, 0, 2 * CLOCK_SECOND_US);
     assert_int_equal(entries_on_disk(fixture), 0);
 }
