@@ -26,12 +26,15 @@ struct http_route {
     http_handler *handler; /* called with the whole body. An error becomes the answer: INVALID 400, NOT_FOUND 404,
                               CONFLICT 409, DENIED 403, UNAVAILABLE and STOPPED 503, TIMEOUT 504, else 500. */
     /* For bodies as they come (then handler runs at the end, with no body). Both may be NULL. body returns an error to
-     * refuse the rest. Both run on the event thread, also for blocking routes: they must not wait. */
+     * refuse the rest. begin runs on the event thread, also for blocking routes: it must not wait. So does body, but for
+     * blocking routes: there it runs on a thread of the pool, with some 256 KiB at a time, and may wait; meanwhile nothing
+     * more is read, so that the client feels it. */
     enum err_code (*begin)(void *context, struct http_request *request, void **out_state, struct error *err);
     enum err_code (*body)(void *context, void *state, const void *data, size_t length, struct error *err);
     /* Frees state, always, on any thread: once the answer is sent, or the client gone. Not called if begin failed. */
     void (*end)(void *context, void *state);
     bool blocking; /* the handler may block: it runs on a thread of the pool, not on the event loop */
+    void *context; /* for the functions above; NULL: that of the server */
 };
 
 struct http_options {

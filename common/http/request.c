@@ -3,7 +3,11 @@
  *
  * An answer can be given before the body or after it, not in between. A refused request's body is therefore read and
  * dropped, up to a bound, so that the client gets to see the answer and the connection stays usable; when the client
- * announces a larger body, or waits with it (Expect: 100-continue), the answer is given at once. */
+ * announces a larger body, or waits with it (Expect: 100-continue), the answer is given at once.
+ *
+ * The body of a blocking route that takes it piece by piece is gathered; what has gathered goes to the pool while the
+ * connection is suspended. The bytes that find no room are left with the library, which brings them again after the
+ * resume: were they taken, it might go on with the next chunk although the connection is suspended. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +15,7 @@
 #include "common/base/clock.h"
 #include "common/http/internal.h"
 
-enum { MOST_DISCARDED_BYTES = 64 << 20 };
+enum { MOST_DISCARDED_BYTES = 64 << 20, PIECE_BYTES = 256 << 10 };
 
 /* --- birth and end ----------------------------------------------------------------------------------------------- */
 
@@ -190,8 +194,76 @@ static enum err_code take_piece(struct http_request *request, const char *data, 
         return too_large(request, err);
     }
     request->received_bytes += length;
-    return route->body != NULL ? route->body(request->match.context, request->state, data, length, err)
-                               : buf_append(&request->body, data, length, err);
+    return route->body != NULL && !route->blocking
+               ? route->body(request->match.context, request->state, data, length, err)
+               : buf_append(&request->body, data, length, err);
+}
+
+static void refuse_rest(struct http_request *request, enum err_code code, const struct error *err)
+{
+    http_answer_error(request, code, err);
+    request->phase = HTTP_PHASE_DISCARDING;
+    request->received_bytes = 0; /* now counts what is dropped */
+}
+
+/* Is it still a time to run a route? Counts the request before it looks at `refusing`: see http_server_close. */
+static enum err_code enter(struct http_server *server, struct error *err)
+{
+    (void)atomic_fetch_add(&server->running, 1);
+    return atomic_load(&server->refusing) ? err_set(err, ERR_STOPPED, "shutting down; hint: try again") : OK;
+}
+
+static void leave(struct http_server *server)
+{
+    (void)atomic_fetch_sub(&server->running, 1);
+    tell_closer(server);
+}
+
+/* Hands what was gathered to a blocking route. */
+static enum err_code feed(struct http_request *request, struct error *err)
+{
+    const struct http_route *route = request->match.route;
+    if (route->body == NULL || !route->blocking || request->body.length_bytes == 0) {
+        return OK;
+    }
+    enum err_code code =
+        route->body(request->match.context, request->state, request->body.data, request->body.length_bytes, err);
+    buf_clear(&request->body);
+    return code;
+}
+
+static void feed_on_pool(struct http_job *job)
+{
+    struct http_request *request = (struct http_request *)job; /* its first member */
+    struct http_server *server = request->server;
+    struct error err = {0};
+    enum err_code code = feed(request, &err);
+    if (code != OK) {
+        refuse_rest(request, code, &err);
+    }
+    MHD_resume_connection(request->connection); /* from here the request is the event thread's */
+    leave(server);
+}
+
+static void feed_elsewhere(struct http_request *request)
+{
+    struct error err;
+    enum err_code code = enter(request->server, &err);
+    if (code != OK) {
+        leave(request->server);
+        refuse_rest(request, code, &err);
+        return;
+    }
+    MHD_suspend_connection(request->connection);
+    request->job.run = feed_on_pool;
+    http_pool_submit(request->server->pool, &request->job);
+}
+
+static bool is_gathered(const struct http_request *request)
+{
+    const struct http_route *route = request->match.route;
+    return request->phase == HTTP_PHASE_RECEIVING && route->blocking && route->body != NULL &&
+           request->body.length_bytes >= PIECE_BYTES;
 }
 
 static enum MHD_Result on_body(struct http_request *request, const char *data, size_t length)
@@ -200,9 +272,7 @@ static enum MHD_Result on_body(struct http_request *request, const char *data, s
         struct error err = {0};
         enum err_code code = take_piece(request, data, length, &err);
         if (code != OK) {
-            http_answer_error(request, code, &err);
-            request->phase = HTTP_PHASE_DISCARDING;
-            request->received_bytes = 0; /* now counts what is dropped */
+            refuse_rest(request, code, &err);
         }
         return MHD_YES;
     }
@@ -216,7 +286,10 @@ static enum MHD_Result on_body(struct http_request *request, const char *data, s
 static bool run(struct http_request *request)
 {
     struct error err = {0};
-    enum err_code code = buf_text(&request->body) == NULL ? err_no_memory(&err, 1) : OK;
+    enum err_code code = feed(request, &err);
+    if (code == OK && buf_text(&request->body) == NULL) {
+        code = err_no_memory(&err, 1);
+    }
     if (code == OK) {
         code = request->match.route->handler(request->match.context, request, &err);
     }
@@ -261,11 +334,9 @@ static void run_on_pool(struct http_job *job)
 static enum MHD_Result on_complete_body(struct http_request *request)
 {
     struct http_server *server = request->server;
+    struct error err;
     request->counted = true;
-    (void)atomic_fetch_add(&server->running, 1); /* before the look at `refusing`: see http_server_close */
-    if (atomic_load(&server->refusing)) {
-        struct error err;
-        (void)err_set(&err, ERR_STOPPED, "shutting down; hint: try again");
+    if (enter(server, &err) != OK) {
         http_answer_error(request, err.code, &err);
         return http_answer_queue(request);
     }
@@ -317,6 +388,10 @@ enum MHD_Result http_on_request(void *server, struct MHD_Connection *connection,
     }
     if (*data_bytes > 0) {
         size_t length = *data_bytes;
+        if (is_gathered(request)) {
+            feed_elsewhere(request);
+            return MHD_YES;
+        }
         *data_bytes = 0;
         return on_body(request, data, length);
     }

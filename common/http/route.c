@@ -72,7 +72,7 @@ static enum err_code take_match(const struct http_route *route, void *context, c
         }
     }
     match->route = route;
-    match->context = context;
+    match->context = route->context != NULL ? route->context : context;
     return OK;
 }
 

@@ -33,12 +33,15 @@ struct net_request {
     size_t header_count;
     const void *body; /* NULL for none */
     size_t body_bytes;
+    /* A body as it comes, instead of `body`: asked for up to `capacity` bytes until it gives none. Once it has been asked the
+     * request is not repeated. An error of its own ends the exchange and is its error, unless an answer came before. */
+    enum err_code (*on_body)(void *context, void *out, size_t capacity, size_t *out_length, struct error *err);
     int64_t timeout_us;      /* for the whole exchange; 0: 60 s */
     int64_t retry_for_us;    /* 0: one try */
     size_t max_answer_bytes; /* 0: 64 MiB */
     /* Streamed answer: called with each piece when status is 2xx; otherwise the body is kept in the answer. */
     enum err_code (*on_data)(void *context, const void *data, size_t length, struct error *err);
-    void *context;
+    void *context; /* of on_body and on_data */
 };
 struct net_answer {
     long status;

@@ -7,14 +7,14 @@
 #include "common/net/internal.h"
 
 #define DEFAULT_TIMEOUT_US INT64_C(60000000)
-enum { DEFAULT_ANSWER_BYTES = 64 << 20 };
+enum { DEFAULT_ANSWER_BYTES = 64 << 20, UPLOAD_BYTES = 256 << 10 };
 
 struct exchange {
     const struct net_request *request;
     CURL *curl;
     struct net_answer answer;
     bool streamed;
-    enum err_code code; /* why take_data stopped the transfer */
+    enum err_code code; /* why take_data or give_body stopped the transfer */
     struct error err;
 };
 
@@ -49,6 +49,15 @@ static size_t take_data(char *data, size_t size, size_t count, void *context)
     struct exchange *exchange = context;
     exchange->code = take_piece(exchange, data, size * count);
     return exchange->code == OK ? size * count : CURL_WRITEFUNC_ERROR;
+}
+
+static size_t give_body(char *out, size_t size, size_t count, void *context)
+{
+    struct exchange *exchange = context;
+    size_t length = 0;
+    exchange->streamed = true;
+    exchange->code = exchange->request->on_body(exchange->request->context, out, size * count, &length, &exchange->err);
+    return exchange->code == OK ? length : CURL_READFUNC_ABORT;
 }
 
 static enum err_code add_header(struct curl_slist **list, const char *line, struct error *err)
@@ -100,9 +109,15 @@ static long to_ms(int64_t us)
     return ms > LONG_MAX / 1000 ? LONG_MAX / 1000 : (long)ms;
 }
 
-static enum err_code set_method(CURL *curl, const struct net_request *request, struct error *err)
+static enum err_code set_method(CURL *curl, const struct net_request *request, struct exchange *exchange,
+                                struct error *err)
 {
-    if (request->body != NULL || strcmp(request->method, "POST") == 0) {
+    if (request->on_body != NULL) { /* chunked, since nobody knows how long it is */
+        SET(CURLOPT_UPLOAD, 1L);
+        SET(CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BYTES);
+        SET(CURLOPT_READFUNCTION, give_body);
+        SET(CURLOPT_READDATA, exchange);
+    } else if (request->body != NULL || strcmp(request->method, "POST") == 0) {
         SET(CURLOPT_POST, 1L);
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_bytes);
         SET(CURLOPT_POSTFIELDS, request->body == NULL ? "" : request->body); /* not copied */
@@ -131,7 +146,7 @@ static enum err_code prepare(struct net_client *client, const struct net_request
     if (client->ca_file != NULL) {
         SET(CURLOPT_CAINFO, client->ca_file);
     }
-    return set_method(curl, request, err);
+    return set_method(curl, request, exchange, err);
 }
 
 static enum err_code fail(CURLcode result, const struct net_request *request, const char *detail, struct error *err)

@@ -136,6 +136,18 @@ static enum err_code rows_body(void *context, void *state, const void *data, siz
     return memchr(data, '!', length) == NULL ? OK : err_set(err, ERR_CORRUPT, "found a \"!\"");
 }
 
+/* Blocks until the gate opens. */
+static enum err_code gated_body(void *context, void *state, const void *data, size_t length, struct error *err)
+{
+    peer_change(&peer.arrivals, 1);
+    (void)pthread_mutex_lock(&peer.lock);
+    while (!peer.gate_open) {
+        (void)pthread_cond_wait(&peer.changed, &peer.lock);
+    }
+    (void)pthread_mutex_unlock(&peer.lock);
+    return rows_body(context, state, data, length, err);
+}
+
 static void rows_end(void *context, void *state)
 {
     (void)context;
@@ -229,25 +241,37 @@ static enum err_code answer_id(void *context, struct http_request *request, stru
     return http_reply(request, 200, "text/plain", id, strlen(id), err);
 }
 
+static char route_context[] = "of the route";
+
+static enum err_code answer_context(void *context, struct http_request *request, struct error *err)
+{
+    return http_reply(request, 200, "text/plain", context, strlen(context), err);
+}
+
 static const struct http_route peer_routes[] = {
-    {"GET", "/open", HTTP_ROLE_NONE, 0, answer_open, NULL, NULL, NULL, false},
-    {"PUT", "/open", HTTP_ROLE_NONE, 10, answer_open, NULL, NULL, NULL, false},
-    {"GET", "/echo/{a}/x/{b}", HTTP_ROLE_NONE, 0, answer_echo, NULL, NULL, NULL, false},
-    {"GET", "/read/{a}/{b}", HTTP_ROLE_READ, 0, answer_echo, NULL, NULL, NULL, false},
-    {"POST", "/operate/{a}/{b}", HTTP_ROLE_OPERATE, 0, answer_echo, NULL, NULL, NULL, false},
-    {"POST", "/body", HTTP_ROLE_NONE, BODY_LIMIT, answer_body, NULL, NULL, NULL, false},
-    {"POST", "/blocking-body", HTTP_ROLE_NONE, BODY_LIMIT, answer_body, NULL, NULL, NULL, true},
-    {"POST", "/rows/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_rows, rows_begin, rows_body, rows_end, false},
-    {"POST", "/later/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_later, rows_begin, rows_body, rows_end, false},
-    {"POST", "/blocking-later/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_later, rows_begin, rows_body, rows_end,
-     true},
-    {"GET", "/now", HTTP_ROLE_NONE, 0, answer_now, NULL, NULL, NULL, false},
-    {"GET", "/blocking-now", HTTP_ROLE_NONE, 0, answer_now, NULL, NULL, NULL, true},
-    {"POST", "/gate/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_gate, rows_begin, rows_body, rows_end, true},
-    {"GET", "/fail/{code}", HTTP_ROLE_NONE, 0, answer_fail, NULL, NULL, NULL, false},
-    {"GET", "/stream/{kind}", HTTP_ROLE_NONE, 0, answer_stream, NULL, NULL, NULL, false},
-    {"GET", "/blocking-stream/{kind}", HTTP_ROLE_NONE, 0, answer_stream, NULL, NULL, NULL, true},
-    {"GET", "/id", HTTP_ROLE_NONE, 0, answer_id, NULL, NULL, NULL, false},
+    {"GET", "/open", HTTP_ROLE_NONE, 0, answer_open, NULL, NULL, NULL, false, NULL},
+    {"PUT", "/open", HTTP_ROLE_NONE, 10, answer_open, NULL, NULL, NULL, false, NULL},
+    {"GET", "/echo/{a}/x/{b}", HTTP_ROLE_NONE, 0, answer_echo, NULL, NULL, NULL, false, NULL},
+    {"GET", "/read/{a}/{b}", HTTP_ROLE_READ, 0, answer_echo, NULL, NULL, NULL, false, NULL},
+    {"POST", "/operate/{a}/{b}", HTTP_ROLE_OPERATE, 0, answer_echo, NULL, NULL, NULL, false, NULL},
+    {"POST", "/body", HTTP_ROLE_NONE, BODY_LIMIT, answer_body, NULL, NULL, NULL, false, NULL},
+    {"POST", "/blocking-body", HTTP_ROLE_NONE, BODY_LIMIT, answer_body, NULL, NULL, NULL, true, NULL},
+    {"POST", "/rows/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_rows, rows_begin, rows_body, rows_end, false, NULL},
+    {"POST", "/blocking-rows/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_rows, rows_begin, rows_body, rows_end, true,
+     NULL},
+    {"POST", "/gated-rows/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_rows, rows_begin, gated_body, rows_end, true,
+     NULL},
+    {"GET", "/context", HTTP_ROLE_NONE, 0, answer_context, NULL, NULL, NULL, false, route_context},
+    {"POST", "/later/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_later, rows_begin, rows_body, rows_end, false, NULL},
+    {"POST", "/blocking-later/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_later, rows_begin, rows_body, rows_end, true,
+     NULL},
+    {"GET", "/now", HTTP_ROLE_NONE, 0, answer_now, NULL, NULL, NULL, false, NULL},
+    {"GET", "/blocking-now", HTTP_ROLE_NONE, 0, answer_now, NULL, NULL, NULL, true, NULL},
+    {"POST", "/gate/{table}", HTTP_ROLE_NONE, ROWS_LIMIT, answer_gate, rows_begin, rows_body, rows_end, true, NULL},
+    {"GET", "/fail/{code}", HTTP_ROLE_NONE, 0, answer_fail, NULL, NULL, NULL, false, NULL},
+    {"GET", "/stream/{kind}", HTTP_ROLE_NONE, 0, answer_stream, NULL, NULL, NULL, false, NULL},
+    {"GET", "/blocking-stream/{kind}", HTTP_ROLE_NONE, 0, answer_stream, NULL, NULL, NULL, true, NULL},
+    {"GET", "/id", HTTP_ROLE_NONE, 0, answer_id, NULL, NULL, NULL, false, NULL},
 };
 enum { PEER_ROUTES = sizeof peer_routes / sizeof *peer_routes };
 

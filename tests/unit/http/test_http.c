@@ -21,6 +21,9 @@ static const struct {
     {"POST", "/blocking-body", NULL, 5, 201, "....."},
     {"POST", "/rows/a.b", NULL, 0, 202, "{\"bytes\":0}"},
     {"POST", "/rows/a.b", NULL, 5000000, 202, "{\"bytes\":5000000}"},
+    {"POST", "/blocking-rows/a.b", NULL, 0, 202, "{\"bytes\":0}"},
+    {"POST", "/blocking-rows/a.b", NULL, 5000000, 202, "{\"bytes\":5000000}"},
+    {"GET", "/context", NULL, 0, 200, "of the route"},
     {"GET", "/now", NULL, 0, 200, "{\"now\":true}"},
     {"GET", "/blocking-now", NULL, 0, 200, "{\"now\":true}"},
     /* refused */
@@ -175,6 +178,44 @@ static void a_chunked_body_over_the_limit_is_refused_and_the_connection_lives(vo
     assert_non_null(strstr(answer, "HTTP/1.1 200"));
 }
 
+/* Many small chunks in one segment of the wire: what is left with the library comes again, once. */
+static void a_chunked_body_of_a_blocking_route_is_fed_whole(void **state)
+{
+    (void)state;
+    enum { CHUNKS = 9000, CHUNK_BYTES = 100 };
+    AUTO(buf_done) struct buf request = {0};
+    AUTO(buf_done) struct buf out = {0};
+    assert_int_equal(buf_append_text(&request,
+                                     "POST /blocking-rows/t HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                                     "Transfer-Encoding: chunked\r\n\r\n",
+                                     NULL),
+                     OK);
+    for (int i = 0; i < CHUNKS; i++) {
+        assert_int_equal(buf_printf(&request, NULL, "%x\r\n%*s\r\n", CHUNK_BYTES, CHUNK_BYTES, ""), OK);
+    }
+    assert_int_equal(buf_append_text(&request, "0\r\n\r\n", NULL), OK);
+    int fd = peer_connect();
+    peer_send(fd, buf_text(&request));
+    const char *answer = peer_receive_all(fd, &out);
+    close(fd);
+    assert_non_null(strstr(answer, "{\"bytes\":900000}"));
+}
+
+static void a_blocking_route_that_refuses_a_piece_is_not_asked_again(void **state)
+{
+    (void)state;
+    static const size_t places[] = {0, 300000, 2999999};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        AUTO(free_auto) char *body = malloc(3000000);
+        assert_non_null(body);
+        memset(body, '.', 3000000);
+        body[places[i]] = '!';
+        AUTO(net_answer_done) struct net_answer answer = peer_ask("POST", "/blocking-rows/t", NULL, body, 3000000);
+        assert_int_equal(answer.status, 500);
+        assert_non_null(strstr(buf_text(&answer.body), "found a"));
+    }
+}
+
 static void an_unfit_request_id_is_replaced(void **state)
 {
     (void)state;
@@ -324,6 +365,8 @@ int main(void)
         cmocka_unit_test(a_handler_without_an_answer_is_an_error),
         cmocka_unit_test(the_bytes_on_the_wire_are_as_they_should_be),
         cmocka_unit_test(a_chunked_body_over_the_limit_is_refused_and_the_connection_lives),
+        cmocka_unit_test(a_chunked_body_of_a_blocking_route_is_fed_whole),
+        cmocka_unit_test(a_blocking_route_that_refuses_a_piece_is_not_asked_again),
         cmocka_unit_test(an_unfit_request_id_is_replaced),
         cmocka_unit_test(headers_beyond_the_limit_are_refused),
         cmocka_unit_test(a_streamed_answer_arrives_whole),

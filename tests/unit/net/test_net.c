@@ -153,6 +153,38 @@ static void method_headers_and_body_arrive_as_they_were_given(void **state)
     }
 }
 
+/* "ab", "ab", "ab", and then the end; or a failure, when `context` says so. */
+static int given;
+
+static enum err_code give_ab(void *context, void *out, size_t capacity, size_t *out_length, struct error *err)
+{
+    assert_true(capacity >= 2);
+    if (given++ == 3) {
+        return context == NULL ? OK : err_set(err, ERR_CORRUPT, "the source broke");
+    }
+    memcpy(out, "ab", 2);
+    *out_length = 2;
+    return OK;
+}
+
+static void a_body_can_be_given_as_it_comes(void **state)
+{
+    (void)state;
+    struct net_answer answer = {0};
+    struct error err;
+    struct net_request request = {.method = "POST", .url = url("/mirror"), .on_body = give_ab};
+    given = 0;
+    assert_int_equal(net_send(client, &request, &answer, NULL), OK);
+    assert_int_equal(answer.status, 200);
+    assert_string_equal(buf_text(&answer.body), "tester/1|Bearer token|(none)|(none)|ababab");
+    net_answer_done(&answer);
+    given = 0;
+    request.context = &given;
+    request.retry_for_us = CLOCK_SECOND_US;
+    assert_int_equal(net_send(client, &request, &answer, &err), ERR_CORRUPT);
+    assert_string_equal(err.text, "the source broke");
+}
+
 static void a_header_with_a_line_break_is_refused(void **state)
 {
     (void)state;
@@ -363,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(method_headers_and_body_arrive_as_they_were_given),
+        TEST(a_body_can_be_given_as_it_comes),
         TEST(a_header_with_a_line_break_is_refused),
         TEST(what_can_heal_is_tried_again_until_the_deadline),
         TEST(a_server_that_is_not_there_is_unavailable_and_the_tries_are_counted),
