@@ -16,6 +16,13 @@ static enum err_code refuse(struct store *store, struct error *err, const char *
                    what, store_url(store));
 }
 
+/* A store that refuses to be asked has said nothing about whose it is. */
+static enum err_code not_asked(enum err_code code, struct error *err)
+{
+    const struct error reason = err != NULL ? *err : (struct error){0};
+    return code == ERR_DENIED ? err_set(err, ERR_UNAVAILABLE, "%s", reason.text) : code;
+}
+
 static enum err_code parse_marker(const char *text, size_t length, struct uuid *out, struct error *err)
 {
     AUTO(json_free_auto) struct json *json = NULL;
@@ -35,11 +42,11 @@ static enum err_code compare_marker(struct store *store, const struct uuid *depl
     if (arena == NULL) {
         return err_no_memory(err, MARKER_MAX_BYTES);
     }
-    TRY(store_head(store, PUBLISH_MARKER_KEY, arena, &object, err));
+    TRY(not_asked(store_head(store, PUBLISH_MARKER_KEY, arena, &object, err), err));
     if (object.size_bytes > sizeof text) {
         return refuse(store, err, "expected a deployment marker but found something larger");
     }
-    TRY(store_get(store, PUBLISH_MARKER_KEY, 0, (size_t)object.size_bytes, text, err));
+    TRY(not_asked(store_get(store, PUBLISH_MARKER_KEY, 0, (size_t)object.size_bytes, text, err), err));
     if (parse_marker(text, (size_t)object.size_bytes, &found, NULL) != OK) {
         return refuse(store, err, "expected a deployment marker but found something else");
     }
