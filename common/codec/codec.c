@@ -13,7 +13,7 @@ struct codec {
 
 const char *codec_kind_name(enum codec_kind kind)
 {
-    static const char *const names[CODEC_KIND_COUNT] = {"none", "snappy", "gzip", "zstd", "lz4_raw"};
+    static const char *const names[CODEC_KIND_COUNT] = {"none", "snappy", "gzip", "zstd", "lz4_raw", "lz4"};
     assert(kind < CODEC_KIND_COUNT);
     return names[kind];
 }
@@ -57,9 +57,10 @@ enum err_code codec_compress(struct codec *codec, enum codec_kind kind, const vo
     case CODEC_GZIP: return codec_gzip_compress(&codec->gzip_compress, in, out, err);
     case CODEC_ZSTD: return codec_zstd_compress(&codec->zstd_compress, codec->zstd_level, in, out, err);
     case CODEC_LZ4_RAW: return codec_lz4_compress(in, out, err);
+    case CODEC_LZ4_HADOOP:
     case CODEC_KIND_COUNT: break;
     }
-    return err_set(err, ERR_INVALID, "unknown codec %d", (int)kind);
+    return err_set(err, ERR_INVALID, "expected a codec to compress with but found %d", (int)kind);
 }
 
 static enum err_code copy_block(struct codec_block in, uint8_t *out, size_t out_length, struct error *err)
@@ -87,6 +88,7 @@ enum err_code codec_decompress(struct codec *codec, enum codec_kind kind, const 
     case CODEC_GZIP: return codec_gzip_decompress(&codec->gzip_decompress, in, out, out_length, err);
     case CODEC_ZSTD: return codec_zstd_decompress(&codec->zstd_decompress, in, out, out_length, err);
     case CODEC_LZ4_RAW: return codec_lz4_decompress(in, out, out_length, err);
+    case CODEC_LZ4_HADOOP: return codec_lz4_hadoop_decompress(in, out, out_length, err);
     case CODEC_KIND_COUNT: break;
     }
     return err_set(err, ERR_INVALID, "unknown codec %d", (int)kind);

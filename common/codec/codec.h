@@ -14,11 +14,12 @@ enum codec_kind {
     CODEC_SNAPPY,
     CODEC_GZIP, /* one or more members, RFC 1952; zlib streams (RFC 1950) are read too */
     CODEC_ZSTD,
-    CODEC_LZ4_RAW, /* LZ4 block format, no frame */
+    CODEC_LZ4_RAW,    /* LZ4 block format, no frame */
+    CODEC_LZ4_HADOOP, /* the same in Hadoop's frames, or without: writers disagreed. Decompressed only */
     CODEC_KIND_COUNT
 };
 
-const char *codec_kind_name(enum codec_kind kind); /* "none", "snappy", "gzip", "zstd", "lz4_raw" */
+const char *codec_kind_name(enum codec_kind kind); /* "none", "snappy", "gzip", "zstd", "lz4_raw", "lz4" */
 
 /* --- blocks: sizes are known ------------------------------------------------------------------------------------ */
 
@@ -33,7 +34,7 @@ void codec_free(struct codec *codec);
 DEFINE_AUTO(struct codec, codec_free)
 
 /* Appends the compressed block to `out` (its length is untouched on failure). Equal input gives equal output. At most
- * INT32_MAX bytes, else ERR_INVALID. */
+ * INT32_MAX bytes, and not CODEC_LZ4_HADOOP, else ERR_INVALID. */
 MUST_CHECK enum err_code codec_compress(struct codec *codec, enum codec_kind kind, const void *data, size_t length,
                                         struct buf *out, struct error *err);
 

@@ -31,6 +31,8 @@ MUST_CHECK enum err_code codec_snappy_decompress(struct codec_block in, uint8_t 
 MUST_CHECK enum err_code codec_lz4_compress(struct codec_block in, struct buf *out, struct error *err);
 MUST_CHECK enum err_code codec_lz4_decompress(struct codec_block in, uint8_t *out, size_t out_length,
                                               struct error *err);
+MUST_CHECK enum err_code codec_lz4_hadoop_decompress(struct codec_block in, uint8_t *out, size_t out_length,
+                                                     struct error *err);
 
 /* One step of a stream: moves `input` on, sets *out_written, and *out_at_end when a member or frame has just ended. */
 MUST_CHECK enum err_code codec_zstd_stream_step(void **context, struct codec_input *input, uint8_t *out,

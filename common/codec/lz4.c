@@ -1,4 +1,5 @@
 #include <lz4.h>
+#include <string.h>
 
 #include "common/codec/internal.h"
 
@@ -28,4 +29,46 @@ enum err_code codec_lz4_decompress(struct codec_block in, uint8_t *out, size_t o
         return err_set(err, ERR_CORRUPT, "expected %zu bytes from lz4 but found %d", out_length, written);
     }
     return OK;
+}
+
+static bool get_be32(struct codec_block *in, uint32_t *out)
+{
+    if (in->length < sizeof *out) {
+        return false;
+    }
+    memcpy(out, in->data, sizeof *out);
+    *out = __builtin_bswap32(*out);
+    in->data += sizeof *out;
+    in->length -= sizeof *out;
+    return true;
+}
+
+/* Frames: the length of what comes out of one, then parts until there is as much, each behind its own length. */
+static bool unframe(struct codec_block in, uint8_t *out, size_t out_length)
+{
+    size_t done = 0;
+    while (in.length > 0) {
+        uint32_t whole, part;
+        if (!get_be32(&in, &whole) || whole > out_length - done) {
+            return false;
+        }
+        for (size_t end = done + whole; done < end;) {
+            if (!get_be32(&in, &part) || part > in.length) {
+                return false;
+            }
+            int written = LZ4_decompress_safe((const char *)in.data, (char *)out + done, (int)part, (int)(end - done));
+            if (written <= 0) {
+                return false;
+            }
+            done += (size_t)written;
+            in.data += part;
+            in.length -= part;
+        }
+    }
+    return done == out_length;
+}
+
+enum err_code codec_lz4_hadoop_decompress(struct codec_block in, uint8_t *out, size_t out_length, struct error *err)
+{
+    return unframe(in, out, out_length) ? OK : codec_lz4_decompress(in, out, out_length, err);
 }

@@ -220,7 +220,7 @@ enum err_code parquet_column_reader_read(struct column_reader *reader, struct ba
             continue; /* a page may have no rows */
         }
         struct part part = next_part(reader, done, rows - done);
-        if (column_type_is_variable(reader->type)) {
+        if (column_type_is_variable(reader->form.type)) {
             TRY(fill_variable(&part, batch, column, err));
         } else {
             fill_fixed(&part, &batch->columns[column]);

@@ -7,9 +7,9 @@
 #include "common/rows/batch.h"
 
 struct column_reader {
-    struct column_layout layout;
-    enum column_type type;
+    struct values_form form;
     struct page_reader pages;
+    uint64_t end_row;   /* in the file: behind the last row of the chunk */
     uint64_t rows_left; /* of the chunk, in pages not yet read */
     bool has_dictionary;
     struct values dictionary;

@@ -1,5 +1,6 @@
 #include "common/parquet/column_page.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static enum err_code load_dictionary(struct column_reader *reader, const struct page *page, struct error *err)
@@ -12,28 +13,31 @@ static enum err_code load_dictionary(struct column_reader *reader, const struct 
         return err_set(err, ERR_INVALID, "could not read a dictionary in the encoding %s",
                        parquet_encoding_name(header->encoding));
     }
-    TRY(parquet_values_decode(&reader->dictionary, &reader->layout, reader->type, ENCODING_PLAIN, page->values,
+    TRY(parquet_values_decode(&reader->dictionary, &reader->form, ENCODING_PLAIN, page->values,
                               (size_t)header->value_count, err));
     TRY(parquet_values_detach(&reader->dictionary, err));
     reader->has_dictionary = true;
     return OK;
 }
 
-/* In a page of version 1 the levels come first in the values, behind their length. */
+/* In a page of version 1 the levels come first in the values, runs behind their length. */
 static enum err_code cut_levels(struct page *page, struct error *err)
 {
     uint32_t length = 0;
-    if (page->header.definition_encoding != ENCODING_RLE) {
+    size_t left = (size_t)(page->values.end - page->values.at), head = sizeof length;
+    if (page->header.definition_encoding == ENCODING_BIT_PACKED) {
+        length = ((uint32_t)page->header.value_count + 7) / 8;
+        head = 0;
+    } else if (page->header.definition_encoding != ENCODING_RLE) {
         return err_set(err, ERR_INVALID, "could not read levels in the encoding %s",
                        parquet_encoding_name(page->header.definition_encoding));
-    }
-    if (page->values.end - page->values.at >= (ptrdiff_t)sizeof length) {
+    } else if (left >= head) {
         memcpy(&length, page->values.at, sizeof length);
     }
-    if ((uint64_t)(page->values.end - page->values.at) < sizeof length + (uint64_t)length) {
+    if (left < head + (uint64_t)length) {
         return err_set(err, ERR_CORRUPT, "expected levels of %u bytes but the page ends", length);
     }
-    page->levels.at = page->values.at + sizeof length;
+    page->levels.at = page->values.at + head;
     page->levels.end = page->levels.at + length;
     page->values.at = page->levels.end;
     return OK;
@@ -44,7 +48,7 @@ static enum err_code load_levels(struct column_reader *reader, struct page *page
     size_t rows = (size_t)page->header.value_count;
     reader->has_nulls = false;
     *out_dense = rows;
-    if (!reader->layout.optional) {
+    if (!reader->form.layout.optional) {
         return OK;
     }
     if (page->header.type == PAGE_DATA) {
@@ -52,7 +56,11 @@ static enum err_code load_levels(struct column_reader *reader, struct page *page
     }
     buf_clear(&reader->levels);
     TRY(buf_reserve(&reader->levels, rows + 1, err));
-    TRY(parquet_rle_decode_bits(page->levels, reader->levels.data, rows, out_dense, err));
+    if (page->header.type == PAGE_DATA && page->header.definition_encoding == ENCODING_BIT_PACKED) {
+        *out_dense = parquet_bit_packed_decode_bits(page->levels.at, reader->levels.data, rows);
+    } else {
+        TRY(parquet_rle_decode_bits(page->levels, reader->levels.data, rows, out_dense, err));
+    }
     reader->has_nulls = *out_dense < rows;
     return OK;
 }
@@ -81,6 +89,34 @@ static enum err_code load_codes(struct column_reader *reader, struct encoded in,
     return OK;
 }
 
+/* Value `dense` of the page does not fit: `bad` of `values` says why. */
+static enum err_code refuse_value(const struct column_reader *reader, const struct values *values, size_t bad,
+                                  size_t dense, struct error *err)
+{
+    char text[CONVERT_TEXT_BYTES];
+    size_t slot = 0;
+    for (size_t seen = 0; reader->has_nulls && (reader->levels.data[slot] == 0 || seen < dense); slot++) {
+        seen += reader->levels.data[slot];
+    }
+    slot = reader->has_nulls ? slot : dense;
+    return err_set(err, ERR_INVALID, "row %" PRIu64 ": %s", reader->end_row - reader->rows_left + slot + 1,
+                   parquet_values_explain(values, &reader->form, bad, text));
+}
+
+/* The first value in the page that is not what our type can hold, if any. */
+static enum err_code check_values(const struct column_reader *reader, size_t dense_count, struct error *err)
+{
+    const struct values *values = reader->coded ? &reader->dictionary : &reader->values;
+    const uint32_t *codes = (const uint32_t *)(const void *)reader->codes.data;
+    for (size_t i = 0; i < dense_count && values->bad_count > 0; i++) {
+        size_t index = reader->coded ? codes[i] : i;
+        if (values->bad.data[index] != 0) {
+            return refuse_value(reader, values, index, i, err);
+        }
+    }
+    return OK;
+}
+
 static enum err_code load_data(struct column_reader *reader, struct page *page, struct error *err)
 {
     size_t dense;
@@ -94,8 +130,9 @@ static enum err_code load_data(struct column_reader *reader, struct page *page, 
     if (reader->coded) {
         TRY(load_codes(reader, page->values, dense, err));
     } else if (dense > 0) {
-        TRY(parquet_values_decode(&reader->values, &reader->layout, reader->type, encoding, page->values, dense, err));
+        TRY(parquet_values_decode(&reader->values, &reader->form, encoding, page->values, dense, err));
     }
+    TRY(check_values(reader, dense, err));
     reader->rows_left -= (uint64_t)page->header.value_count;
     reader->page_rows = (uint32_t)page->header.value_count;
     reader->dense_count = dense;

@@ -12,11 +12,13 @@ struct parquet_cursor {
     uint32_t *indexes; /* of the chosen columns in the file */
     uint8_t *row_groups;
     uint32_t batch_rows;
+    bool round_times;
     struct codec *codec;
     struct column_reader *columns;
     struct batch *batch;
     size_t next_group;
     uint64_t group_rows_left;
+    uint64_t group_end_row; /* in the file */
 };
 
 static enum err_code choose_columns(struct parquet_cursor *cursor, const struct parquet_cursor_options *options,
@@ -24,6 +26,9 @@ static enum err_code choose_columns(struct parquet_cursor *cursor, const struct 
 {
     const struct schema *file = &cursor->reader->schema;
     size_t count = options->columns != NULL ? options->column_count : file->column_count;
+    if (options->columns == NULL && cursor->reader->unread_count > 0) {
+        return parquet_reader_refuse(cursor->reader, 0, err);
+    }
     cursor->indexes = calloc(count + 1, sizeof *cursor->indexes);
     cursor->schema_columns = calloc(count + 1, sizeof *cursor->schema_columns);
     cursor->columns = calloc(count + 1, sizeof *cursor->columns);
@@ -77,6 +82,7 @@ enum err_code parquet_cursor_open(struct parquet_reader *reader, const struct pa
     }
     cursor->reader = reader;
     cursor->batch_rows = options->batch_rows > 0 ? options->batch_rows : DEFAULT_BATCH_ROWS;
+    cursor->round_times = options->round_times;
     cursor->batch_rows = cursor->batch_rows < BATCH_MAX_ROWS ? cursor->batch_rows : BATCH_MAX_ROWS;
     TRY(choose_columns(cursor, options, err));
     TRY(choose_row_groups(cursor, options, err));
@@ -108,25 +114,22 @@ const struct schema *parquet_cursor_schema(const struct parquet_cursor *cursor)
     return &cursor->schema;
 }
 
-static enum err_code start_group(struct parquet_cursor *cursor, size_t index, struct error *err)
+static void start_group(struct parquet_cursor *cursor, const struct meta_row_group *group)
 {
-    const struct meta_row_group *group = &cursor->reader->meta.row_groups[index];
     for (size_t i = 0; i < cursor->schema.column_count; i++) {
         struct column_reader *column = &cursor->columns[i];
-        const struct meta_chunk *chunk = &group->chunks[cursor->indexes[i]];
+        const struct column_layout *layout = &cursor->reader->layouts[cursor->indexes[i]];
+        const struct meta_chunk *chunk = &group->chunks[layout->chunk];
         uint64_t begin, end;
-        if (parquet_codec_kind(chunk->codec, &column->pages.kind, err) != OK) {
-            return err_wrap(err, "column \"%s\"", cursor->schema.columns[i].name);
-        }
-        column->layout = cursor->reader->layouts[cursor->indexes[i]];
-        column->type = cursor->schema.columns[i].type;
+        column->form = (struct values_form){*layout, cursor->schema.columns[i].type, cursor->round_times};
         column->pages.source = &cursor->reader->source;
         column->pages.codec = cursor->codec;
-        parquet_reader_chunk_range(chunk, &begin, &end);
+        column->end_row = cursor->group_end_row;
+        (void)parquet_codec_kind(chunk->codec, &column->pages.kind); /* known since the file was opened */
+        parquet_reader_chunk_range(cursor->reader, chunk, &begin, &end);
         parquet_column_reader_start(column, begin, end, (uint64_t)group->row_count);
     }
     cursor->group_rows_left = (uint64_t)group->row_count;
-    return OK;
 }
 
 static enum err_code read_columns(struct parquet_cursor *cursor, uint32_t rows, struct error *err)
@@ -148,8 +151,10 @@ enum err_code parquet_cursor_next(struct parquet_cursor *cursor, const struct ba
             return OK;
         }
         size_t index = cursor->next_group++;
+        const struct meta_row_group *group = &cursor->reader->meta.row_groups[index];
+        cursor->group_end_row += (uint64_t)group->row_count;
         if (cursor->row_groups[index]) {
-            TRY(start_group(cursor, index, err));
+            start_group(cursor, group);
         }
     }
     uint32_t rows =

@@ -34,6 +34,9 @@ MUST_CHECK enum err_code parquet_rle_decode(struct encoded in, int width, uint32
 /* Width 1, one byte per value; *out_ones counts them. */
 MUST_CHECK enum err_code parquet_rle_decode_bits(struct encoded in, uint8_t *out, size_t count, size_t *out_ones,
                                                  struct error *err);
+/* The levels of long ago (BIT_PACKED) of width 1: first value in the most significant bit, no runs. `in` holds
+ * (count + 7) / 8 bytes. Returns the ones. */
+size_t parquet_bit_packed_decode_bits(const uint8_t *in, uint8_t *out, size_t count);
 
 /* --- DELTA_BINARY_PACKED ----------------------------------------------------------------------------------------- */
 

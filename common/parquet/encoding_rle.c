@@ -105,9 +105,6 @@ static enum err_code next_run(struct encoded *in, int width, size_t wanted, stru
     }
     size_t left = (size_t)(in->end - in->at), value_bytes = (size_t)(width + 7) / 8;
     *out = (struct run){.packed = head & 1};
-    if (head >> 1 == 0) {
-        return err_set(err, ERR_CORRUPT, "expected a run of values but found an empty one");
-    }
     if (!out->packed) {
         if (left < value_bytes) {
             return err_set(err, ERR_CORRUPT, "expected the value of a run but the bytes end");
@@ -171,4 +168,14 @@ enum err_code parquet_rle_decode_bits(struct encoded in, uint8_t *out, size_t co
     }
     *out_ones = ones;
     return OK;
+}
+
+size_t parquet_bit_packed_decode_bits(const uint8_t *in, uint8_t *out, size_t count)
+{
+    size_t ones = 0;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = in[i >> 3] >> (7 - (i & 7)) & 1;
+        ones += out[i];
+    }
+    return ones;
 }

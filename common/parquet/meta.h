@@ -30,6 +30,8 @@ enum parquet_converted {
     CONVERTED_ENUM = 4,
     CONVERTED_DECIMAL = 5,
     CONVERTED_DATE = 6,
+    CONVERTED_TIME_MILLIS = 7,
+    CONVERTED_TIME_MICROS = 8,
     CONVERTED_TIMESTAMP_MILLIS = 9,
     CONVERTED_TIMESTAMP_MICROS = 10,
     CONVERTED_UINT_8 = 11,
@@ -172,7 +174,6 @@ struct meta_file {
     struct meta_sorting sorting[8];
     struct parquet_bytes created_by;
     bool has_column_orders; /* then min_value and max_value mean something */
-    bool encrypted;
 };
 
 /* Everything decoded lives in the arena or borrows from `data`. ERR_CORRUPT when it is not thrift or lacks a required

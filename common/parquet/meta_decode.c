@@ -244,11 +244,7 @@ static void get_member(struct thrift_in *in, struct thrift_field member, struct 
         out->has_column_orders = true;
         parquet_thrift_skip(in, member);
         break;
-    case 8:
-        out->encrypted = true;
-        parquet_thrift_skip(in, member);
-        break;
-    default: parquet_thrift_skip(in, member);
+    default: parquet_thrift_skip(in, member); /* encryption: each column says whether it is */
     }
 }
 

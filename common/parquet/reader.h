@@ -1,5 +1,12 @@
-/* Parquet reader: a flat file in, batches out. Never trusts a length: hostile bytes give ERR_CORRUPT that says what and
- * where; what we do not read (nested, encrypted, unknown codec) gives ERR_INVALID that names column and feature. */
+/* Parquet reader: the flat columns of a file in, batches out. Never trusts a length: hostile bytes give ERR_CORRUPT that
+ * says what and where; what we do not read (nested, encrypted, brotli) gives ERR_INVALID that names column and feature, as
+ * soon as the column is asked for; the others of the file can be read.
+ *
+ * Types of other writers become the nearest of ours. Signed and unsigned integers up to 32 bits: int32 or int64; uint64:
+ * int64; float16: float; decimals of any carrier: decimal, with at most 18 digits; timestamps of any unit, also INT96:
+ * timestamp, those without a zone as if they were UTC; times of day: int64 microseconds; enum: string; bson, fixed-length
+ * and unknown types: bytes, or the number that carries them. Every value that such a type could not hold is looked at: one
+ * that does not fit is ERR_INVALID that names row (from 1, in the file), column and value. */
 #ifndef GRANARY_PARQUET_READER_H
 #define GRANARY_PARQUET_READER_H
 
@@ -20,6 +27,12 @@ uint64_t parquet_reader_row_group_rows(const struct parquet_reader *reader, size
 /* Columns as the file has them (field ids, or 1.. in order where it has none). Its table id and version come from the
  * key-values where present. A file without a timestamp column has timestamp_column == UINT32_MAX. Borrowed. */
 const struct schema *parquet_reader_schema(const struct parquet_reader *reader);
+/* Finds a column by name. ERR_NOT_FOUND: there is none. ERR_INVALID: it is one of those that are not read, and why. */
+MUST_CHECK enum err_code parquet_reader_find(const struct parquet_reader *reader, const char *name, size_t length,
+                                             uint32_t *out, struct error *err);
+/* The columns that the schema does not list because they are not read; parquet_reader_find says why. */
+size_t parquet_reader_unread_count(const struct parquet_reader *reader);
+const char *parquet_reader_unread_name(const struct parquet_reader *reader, size_t i);
 const char *parquet_reader_key_value(const struct parquet_reader *reader, const char *key); /* NULL when absent */
 /* Trusted statistics of a column chunk; has_min/has_max false where there are none. */
 void parquet_reader_stats(const struct parquet_reader *reader, size_t row_group, size_t column,
@@ -29,10 +42,11 @@ void parquet_reader_stats(const struct parquet_reader *reader, size_t row_group,
  * dictionary per column. Several cursors of one reader may exist; one thread at a time. */
 struct parquet_cursor;
 struct parquet_cursor_options {
-    const uint32_t *columns; /* indexes into the file's schema; NULL for all */
+    const uint32_t *columns; /* indexes into the file's schema; NULL for all, and an error where one is not read */
     size_t column_count;
     const uint8_t *row_groups; /* one byte per row group: 1 reads it; NULL for all */
     uint32_t batch_rows;       /* 0 means 8192 */
+    bool round_times;          /* times finer than a microsecond are rounded down; else they do not fit */
 };
 MUST_CHECK enum err_code parquet_cursor_open(struct parquet_reader *reader,
                                              const struct parquet_cursor_options *options, struct parquet_cursor **out,

@@ -6,16 +6,34 @@
 #include "common/parquet/reader.h"
 #include "common/parquet/types.h"
 
+/* A column that the schema does not list, and why. */
+struct unread_column {
+    const char *name;
+    const char *why;
+    size_t first_chunk, chunk_count; /* of its leaves, in each row group */
+};
+
 struct parquet_reader {
     struct parquet_source source;
     struct arena *arena;
     struct buf footer; /* the metadata borrow from it */
+    uint64_t footer_at;
+    uint32_t chunk_slack_bytes; /* chunks may end so much later than they say */
     struct meta_file meta;
-    struct schema schema; /* its columns are in the arena */
-    struct column_layout *layouts;
+    struct schema schema;          /* its columns are in the arena */
+    struct column_layout *layouts; /* of the schema's columns */
+    struct unread_column *unread;
+    size_t unread_count;
 };
 
+/* Schema, layouts and unread columns, from the metadata; row groups have a chunk for each leaf afterwards. */
+MUST_CHECK enum err_code parquet_reader_fill_schema(struct parquet_reader *reader, struct error *err);
+
+/* The error for who asks for an unread column. Returns its code. */
+MUST_CHECK enum err_code parquet_reader_refuse(const struct parquet_reader *reader, size_t i, struct error *err);
+
 /* Where the pages of a chunk stand: within the file and before the footer, checked when the reader was opened. */
-void parquet_reader_chunk_range(const struct meta_chunk *chunk, uint64_t *out_begin, uint64_t *out_end);
+void parquet_reader_chunk_range(const struct parquet_reader *reader, const struct meta_chunk *chunk,
+                                uint64_t *out_begin, uint64_t *out_end);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { DECIMAL_MAX_PRECISION = 18, INT96_BYTES = 12, UUID_BYTES = 16 };
+enum { DECIMAL_MAX_PRECISION = 18, INT96_BYTES = 12, UUID_BYTES = 16, FLOAT16_BYTES = 2, FIXED_MAX_BYTES = 1 << 20 };
 
 size_t parquet_physical_width(const struct column_layout *layout)
 {
@@ -68,8 +68,11 @@ static void complete_logical(struct meta_element *element)
     case CONVERTED_ENUM: element->logical = LOGICAL_ENUM; break;
     case CONVERTED_DECIMAL: element->logical = LOGICAL_DECIMAL; break;
     case CONVERTED_DATE: element->logical = LOGICAL_DATE; break;
-    case 7: /* TIME_MILLIS */
-    case 8: element->logical = LOGICAL_TIME; break;
+    case CONVERTED_TIME_MILLIS:
+    case CONVERTED_TIME_MICROS:
+        element->logical = LOGICAL_TIME;
+        element->unit = element->converted == CONVERTED_TIME_MILLIS ? TIME_UNIT_MILLIS : TIME_UNIT_MICROS;
+        break;
     case CONVERTED_TIMESTAMP_MILLIS:
     case CONVERTED_TIMESTAMP_MICROS:
         element->logical = LOGICAL_TIMESTAMP;
@@ -83,42 +86,41 @@ static void complete_logical(struct meta_element *element)
         element->integer_bits = 8 << (element->converted - CONVERTED_UINT_8);
         break;
     case CONVERTED_JSON: element->logical = LOGICAL_JSON; break;
-    case 20: element->logical = LOGICAL_BSON; break;
-    default: break; /* signed integers are what they seem */
+    default: break; /* signed integers are what they seem, and BSON and intervals are bytes */
     }
 }
 
+/* A column on its way from the format's words to ours. */
 struct reading {
     const struct meta_element *element;
-    const char *name;
     struct schema_column *out;
     struct column_layout *layout;
-    struct error *err;
 };
 
-static enum err_code refuse(const struct reading *r, const char *what)
-{
-    return err_set(r->err, ERR_INVALID, "could not read column \"%s\": %s", r->name, what);
-}
-
-static enum err_code take_as(const struct reading *r, enum column_type type, enum parquet_conversion conversion)
+static const char *take_as(const struct reading *r, enum column_type type, enum parquet_conversion conversion)
 {
     r->out->type = type;
     r->layout->conversion = conversion;
-    return OK;
+    return NULL;
 }
 
-static enum err_code take_decimal(const struct reading *r)
+/* More digits than ours have are no reason to refuse the column: each value is looked at. */
+static const char *take_decimal(const struct reading *r)
 {
     const struct meta_element *e = r->element;
-    if (e->precision < 1 || e->precision > DECIMAL_MAX_PRECISION || e->scale < 0 || e->scale > e->precision) {
-        return refuse(r, "decimals have 1 to 18 digits");
+    if (e->precision < 1 || e->scale < 0 || e->scale > e->precision) {
+        return "a decimal whose precision and scale contradict each other";
     }
-    r->out->precision = (uint8_t)e->precision;
+    if (e->scale > DECIMAL_MAX_PRECISION) {
+        return "decimals with more than 18 digits after the point";
+    }
+    bool wide = e->precision > DECIMAL_MAX_PRECISION;
+    r->out->precision = wide ? DECIMAL_MAX_PRECISION : (uint8_t)e->precision;
     r->out->scale = (uint8_t)e->scale;
+    r->layout->digits = r->out->precision;
     switch (r->layout->physical) {
     case PHYSICAL_INT32: return take_as(r, COLUMN_DECIMAL, CONVERSION_I32_TO_I64);
-    case PHYSICAL_INT64: return take_as(r, COLUMN_DECIMAL, CONVERSION_NONE);
+    case PHYSICAL_INT64: return take_as(r, COLUMN_DECIMAL, wide ? CONVERSION_I64_DECIMAL : CONVERSION_NONE);
     case PHYSICAL_FIXED:
     case PHYSICAL_BYTE_ARRAY: return take_as(r, COLUMN_DECIMAL, CONVERSION_BYTES_TO_DECIMAL);
     case PHYSICAL_BOOLEAN:
@@ -127,10 +129,10 @@ static enum err_code take_decimal(const struct reading *r)
     case PHYSICAL_DOUBLE:
     case PHYSICAL_COUNT: break;
     }
-    return refuse(r, "decimals are integers or bytes");
+    return "a decimal that is neither an integer nor bytes";
 }
 
-static enum err_code take_number(const struct reading *r)
+static const char *take_number(const struct reading *r)
 {
     const struct meta_element *e = r->element;
     bool is_unsigned = e->logical == LOGICAL_INTEGER && !e->integer_signed;
@@ -139,8 +141,7 @@ static enum err_code take_number(const struct reading *r)
     case PHYSICAL_INT32:
         return is_unsigned && e->integer_bits == 32 ? take_as(r, COLUMN_INT64, CONVERSION_U32_TO_I64)
                                                     : take_as(r, COLUMN_INT32, CONVERSION_NONE);
-    case PHYSICAL_INT64:
-        return is_unsigned ? refuse(r, "unsigned integers of 64 bits") : take_as(r, COLUMN_INT64, CONVERSION_NONE);
+    case PHYSICAL_INT64: return take_as(r, COLUMN_INT64, is_unsigned ? CONVERSION_U64_TO_I64 : CONVERSION_NONE);
     case PHYSICAL_INT96: return take_as(r, COLUMN_TIMESTAMP, CONVERSION_INT96);
     case PHYSICAL_FLOAT: return take_as(r, COLUMN_FLOAT, CONVERSION_NONE);
     case PHYSICAL_DOUBLE: return take_as(r, COLUMN_DOUBLE, CONVERSION_NONE);
@@ -148,86 +149,102 @@ static enum err_code take_number(const struct reading *r)
     case PHYSICAL_FIXED: return take_as(r, COLUMN_BYTES, CONVERSION_NONE);
     case PHYSICAL_COUNT: break;
     }
-    return refuse(r, "unknown physical type");
+    return "an unknown physical type";
 }
 
-static enum err_code take_logical(const struct reading *r)
+/* Both are int64 of microseconds here; milliseconds of a day are kept in 32 bits. */
+static const char *take_time(const struct reading *r, enum column_type type)
 {
-    enum parquet_physical physical = r->layout->physical;
+    bool narrow = r->layout->physical == PHYSICAL_INT32, is_time = type == COLUMN_INT64;
+    switch (r->element->unit) {
+    case TIME_UNIT_MILLIS:
+        if (narrow == is_time && (narrow || r->layout->physical == PHYSICAL_INT64)) {
+            return take_as(r, type, narrow ? CONVERSION_MILLIS_I32 : CONVERSION_MILLIS);
+        }
+        break;
+    case TIME_UNIT_MICROS:
+    case TIME_UNIT_NANOS:
+        if (r->layout->physical == PHYSICAL_INT64) {
+            return take_as(r, type, r->element->unit == TIME_UNIT_NANOS ? CONVERSION_NANOS : CONVERSION_NONE);
+        }
+        break;
+    default: break;
+    }
+    return is_time ? "a time of day in an unknown form" : "a timestamp in an unknown form";
+}
+
+static const char *take_bytes_as(const struct reading *r, enum column_type type)
+{
+    return r->layout->physical == PHYSICAL_BYTE_ARRAY ? take_as(r, type, CONVERSION_NONE) : take_number(r);
+}
+
+/* Fixed bytes of one length, whose meaning hangs on that length. */
+static const char *take_fixed_as(const struct reading *r, int32_t length, enum column_type type,
+                                 enum parquet_conversion conversion, const char *refusal)
+{
+    bool right = r->layout->physical == PHYSICAL_FIXED && r->layout->type_length == length;
+    return right ? take_as(r, type, conversion) : refusal;
+}
+
+/* A type that we do not know is read as what carries it, as the format asks. */
+static const char *take_logical(const struct reading *r)
+{
     switch (r->element->logical) {
-    case LOGICAL_NONE:
-    case LOGICAL_INTEGER: return take_number(r);
     case LOGICAL_DECIMAL: return take_decimal(r);
     case LOGICAL_STRING:
-    case LOGICAL_ENUM:
-        return physical == PHYSICAL_BYTE_ARRAY ? take_as(r, COLUMN_STRING, CONVERSION_NONE) : take_number(r);
-    case LOGICAL_JSON:
-        return physical == PHYSICAL_BYTE_ARRAY ? take_as(r, COLUMN_JSON, CONVERSION_NONE) : take_number(r);
-    case LOGICAL_BSON: return take_number(r);
-    case LOGICAL_UUID:
-        return physical == PHYSICAL_FIXED && r->layout->type_length == UUID_BYTES
-                   ? take_as(r, COLUMN_UUID, CONVERSION_NONE)
-                   : refuse(r, "a uuid that is not 16 bytes");
+    case LOGICAL_ENUM: return take_bytes_as(r, COLUMN_STRING);
+    case LOGICAL_JSON: return take_bytes_as(r, COLUMN_JSON);
+    case LOGICAL_UUID: return take_fixed_as(r, UUID_BYTES, COLUMN_UUID, CONVERSION_NONE, "a uuid that is not 16 bytes");
+    case LOGICAL_FLOAT16:
+        return take_fixed_as(r, FLOAT16_BYTES, COLUMN_FLOAT, CONVERSION_FLOAT16, "a 16-bit float that is not 2 bytes");
     case LOGICAL_DATE:
-        return physical == PHYSICAL_INT32 ? take_as(r, COLUMN_DATE, CONVERSION_NONE)
-                                          : refuse(r, "a date that is not an int32");
-    case LOGICAL_TIMESTAMP:
-        if (physical != PHYSICAL_INT64 || r->element->unit == TIME_UNIT_NANOS) {
-            return refuse(r, "a timestamp that is not an int64 of micro- or milliseconds");
-        }
-        return take_as(r, COLUMN_TIMESTAMP, r->element->unit == TIME_UNIT_MILLIS ? CONVERSION_MILLIS : CONVERSION_NONE);
-    case LOGICAL_TIME: return refuse(r, "times of day");
-    case LOGICAL_FLOAT16: return refuse(r, "floats of 16 bits");
-    case LOGICAL_UNKNOWN: return refuse(r, "a column without a type");
-    default: return refuse(r, "unknown logical type");
+        return r->layout->physical == PHYSICAL_INT32 ? take_as(r, COLUMN_DATE, CONVERSION_NONE)
+                                                     : "a date that is not an int32";
+    case LOGICAL_TIMESTAMP: return take_time(r, COLUMN_TIMESTAMP);
+    case LOGICAL_TIME: return take_time(r, COLUMN_INT64);
+    default: return take_number(r);
     }
 }
 
-enum err_code parquet_type_from_element(const struct meta_element *element, const char *name, struct schema_column *out,
-                                        struct column_layout *out_layout, struct error *err)
+const char *parquet_type_from_element(const struct meta_element *element, struct schema_column *out,
+                                      struct column_layout *out_layout)
 {
     struct meta_element complete = *element;
     struct column_layout layout = {.physical = (enum parquet_physical)element->physical,
                                    .type_length = element->type_length,
                                    .optional = element->repetition == REPETITION_OPTIONAL};
     struct schema_column column = *out;
-    struct reading r = {&complete, name, &column, &layout, err};
+    struct reading r = {&complete, &column, &layout};
     complete_logical(&complete);
     if (element->child_count > 0 || element->physical < 0 || element->repetition == REPETITION_REPEATED) {
-        return refuse(&r, "nested columns");
+        return "nested columns";
     }
     if (element->physical >= PHYSICAL_COUNT || element->repetition < 0 || element->repetition > REPETITION_REPEATED) {
-        return refuse(&r, "unknown physical type or repetition");
+        return "an unknown physical type or repetition";
     }
-    if (layout.physical == PHYSICAL_FIXED && (layout.type_length < 1 || layout.type_length > (1 << 20))) {
-        return refuse(&r, "a fixed length out of range");
+    if (layout.physical == PHYSICAL_FIXED && (layout.type_length < 1 || layout.type_length > FIXED_MAX_BYTES)) {
+        return "a fixed length out of range";
     }
     column.nullable = layout.optional;
-    TRY(take_logical(&r));
-    *out = column;
-    *out_layout = layout;
-    return OK;
+    const char *refusal = take_logical(&r);
+    if (refusal == NULL) {
+        *out = column;
+        *out_layout = layout;
+    }
+    return refusal;
 }
 
-enum err_code parquet_codec_kind(int32_t codec, enum codec_kind *out, struct error *err)
+const char *parquet_codec_kind(int32_t codec, enum codec_kind *out)
 {
-    static const int8_t kinds[] = {
-        [PARQUET_CODEC_UNCOMPRESSED] = CODEC_NONE,
-        [PARQUET_CODEC_SNAPPY] = CODEC_SNAPPY,
-        [PARQUET_CODEC_GZIP] = CODEC_GZIP,
-        [PARQUET_CODEC_LZO] = -1,
-        [PARQUET_CODEC_BROTLI] = -1,
-        [PARQUET_CODEC_LZ4] = -1,
-        [PARQUET_CODEC_ZSTD] = CODEC_ZSTD,
-        [PARQUET_CODEC_LZ4_RAW] = CODEC_LZ4_RAW,
-    };
-    if (codec < 0 || (size_t)codec >= sizeof kinds || kinds[codec] < 0) {
-        static const char *const names[] = {[PARQUET_CODEC_LZO] = "lzo",
-                                            [PARQUET_CODEC_BROTLI] = "brotli",
-                                            [PARQUET_CODEC_LZ4] = "lz4 with Hadoop's frame"};
-        const char *name = codec >= 0 && codec <= PARQUET_CODEC_LZ4 && names[codec] != NULL ? names[codec] : "unknown";
-        return err_set(err, ERR_INVALID, "could not read pages compressed with codec %d (%s)", codec, name);
+    switch (codec) {
+    case PARQUET_CODEC_UNCOMPRESSED: *out = CODEC_NONE; return NULL;
+    case PARQUET_CODEC_SNAPPY: *out = CODEC_SNAPPY; return NULL;
+    case PARQUET_CODEC_GZIP: *out = CODEC_GZIP; return NULL;
+    case PARQUET_CODEC_ZSTD: *out = CODEC_ZSTD; return NULL;
+    case PARQUET_CODEC_LZ4: *out = CODEC_LZ4_HADOOP; return NULL;
+    case PARQUET_CODEC_LZ4_RAW: *out = CODEC_LZ4_RAW; return NULL;
+    case PARQUET_CODEC_LZO: return "pages compressed with lzo";
+    case PARQUET_CODEC_BROTLI: return "pages compressed with brotli";
+    default: return "pages compressed with an unknown codec";
     }
-    *out = (enum codec_kind)kinds[codec];
-    return OK;
 }

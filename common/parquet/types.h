@@ -6,13 +6,18 @@
 #include "common/parquet/meta.h"
 #include "common/rows/schema.h"
 
-/* What becomes of a physical value so that it is one of ours. */
+/* What becomes of a physical value so that it is one of ours (see parquet_convert). */
 enum parquet_conversion {
     CONVERSION_NONE,
     CONVERSION_I32_TO_I64,       /* decimal */
     CONVERSION_U32_TO_I64,       /* unsigned */
-    CONVERSION_MILLIS,           /* timestamp in milliseconds */
-    CONVERSION_INT96,            /* Julian day and nanoseconds; what is below a microsecond is dropped */
+    CONVERSION_U64_TO_I64,       /* unsigned; beyond 63 bits it does not fit */
+    CONVERSION_I64_DECIMAL,      /* a decimal that claims more than 18 digits */
+    CONVERSION_MILLIS,           /* int64 milliseconds */
+    CONVERSION_MILLIS_I32,       /* int32 milliseconds: time of day */
+    CONVERSION_NANOS,            /* int64 nanoseconds */
+    CONVERSION_INT96,            /* Julian day and nanoseconds */
+    CONVERSION_FLOAT16,          /* binary16, little-endian */
     CONVERSION_BYTES_TO_DECIMAL, /* big-endian two's complement */
     CONVERSION_COUNT
 };
@@ -22,6 +27,8 @@ struct column_layout {
     int32_t type_length; /* PHYSICAL_FIXED */
     bool optional;
     enum parquet_conversion conversion;
+    uint8_t digits; /* decimals: no value has more */
+    size_t chunk;   /* of the column in each row group */
 };
 
 /* Bytes of a physical value in memory; 0 for BYTE_ARRAY. */
@@ -29,13 +36,12 @@ size_t parquet_physical_width(const struct column_layout *layout);
 
 void parquet_type_to_element(const struct schema_column *column, struct meta_element *out);
 
-/* Sets type, nullable, precision and scale of `out`. ERR_INVALID says what about the column we do not read. `name` is
- * for the text of the error. */
-MUST_CHECK enum err_code parquet_type_from_element(const struct meta_element *element, const char *name,
-                                                   struct schema_column *out, struct column_layout *out_layout,
-                                                   struct error *err);
+/* Sets type, nullable, precision and scale of `out`, and all of `out_layout` but the chunk. Returns NULL, or what about the
+ * column we do not read ("nested columns"). */
+const char *parquet_type_from_element(const struct meta_element *element, struct schema_column *out,
+                                      struct column_layout *out_layout);
 
-/* ERR_INVALID for the codecs that we do not read, by name. */
-MUST_CHECK enum err_code parquet_codec_kind(int32_t codec, enum codec_kind *out, struct error *err);
+/* NULL, or the codec that we do not read, by name ("pages compressed with brotli"). */
+const char *parquet_codec_kind(int32_t codec, enum codec_kind *out);
 
 #endif

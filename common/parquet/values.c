@@ -2,18 +2,15 @@
 
 #include <string.h>
 
-#include "common/base/checked.h"
-#include "common/base/clock.h"
 #include "common/parquet/page.h"
 #include "common/rows/batch.h"
-
-enum { JULIAN_DAY_OF_1970 = 2440588 };
 
 void parquet_values_done(struct values *values)
 {
     buf_done(&values->fixed);
     buf_done(&values->texts);
     buf_done(&values->physical);
+    buf_done(&values->bad);
     free(values->spans.starts);
     free(values->spans.lengths);
     values->spans = (struct spans){0};
@@ -123,81 +120,47 @@ static enum err_code decode_physical(struct values *values, const struct column_
 
 /* --- conversions ------------------------------------------------------------------------------------------------- */
 
-static enum err_code convert_int96(const uint8_t *from, int64_t *out, size_t count, struct error *err)
+static struct physical_values physical_of(const struct values *values, const struct values_form *form)
 {
-    for (size_t i = 0; i < count; i++) {
-        int64_t nanoseconds, day_us;
-        int32_t julian_day;
-        memcpy(&nanoseconds, from + 12 * i, sizeof nanoseconds);
-        memcpy(&julian_day, from + 12 * i + 8, sizeof julian_day);
-        if (!checked_mul_i64((int64_t)julian_day - JULIAN_DAY_OF_1970, CLOCK_DAY_US, &day_us) ||
-            !checked_add_i64(day_us, nanoseconds / 1000, &out[i])) {
-            return err_set(err, ERR_INVALID, "expected a time within 64 bits of microseconds but found day %d",
-                           julian_day);
-        }
+    size_t width = parquet_physical_width(&form->layout);
+    const struct spans *spans = &values->spans;
+    return (struct physical_values){.data = width > 0 ? values->physical.data : spans->data,
+                                    .width = width,
+                                    .starts = spans->starts,
+                                    .lengths = spans->lengths};
+}
+
+static enum err_code mark_bad(struct values *values, size_t i, size_t count, struct error *err)
+{
+    if (values->bad_count == 0) {
+        buf_clear(&values->bad);
+        TRY(buf_reserve(&values->bad, count, err));
+        memset(values->bad.data, 0, count);
     }
+    values->bad.data[i] = 1;
+    values->bad_count++;
     return OK;
 }
 
-static enum err_code convert_millis(const int64_t *from, int64_t *out, size_t count, struct error *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!checked_mul_i64(from[i], 1000, &out[i])) {
-            return err_set(err, ERR_INVALID, "expected a time within 64 bits of microseconds but found %lld ms",
-                           (long long)from[i]);
-        }
-    }
-    return OK;
-}
-
-/* Big-endian two's complement of any length whose value fits. */
-static enum err_code convert_decimal(const uint8_t *bytes, size_t length, int64_t *out, struct error *err)
-{
-    uint8_t sign = length > 0 && (bytes[0] & 0x80) != 0 ? 0xff : 0;
-    uint64_t value = sign != 0 ? ~UINT64_C(0) : 0;
-    for (size_t i = 0; i < length; i++) {
-        if (i + 8 < length && bytes[i] != sign) {
-            return err_set(err, ERR_INVALID, "expected a decimal of at most 18 digits but found more");
-        }
-        value = value << 8 | bytes[i];
-    }
-    if ((value >> 63 != 0) != (sign != 0)) {
-        return err_set(err, ERR_INVALID, "expected a decimal of at most 18 digits but found more");
-    }
-    *out = (int64_t)value;
-    return OK;
-}
-
-static enum err_code convert(struct values *values, const struct column_layout *layout, size_t count, struct error *err)
+static enum err_code convert(struct values *values, const struct values_form *form, size_t count, struct error *err)
 {
     TRY(buf_reserve(&values->fixed, count * sizeof(int64_t) + 1, err));
-    int64_t *out = (int64_t *)(void *)values->fixed.data;
-    const void *from = values->physical.data;
-    size_t width = parquet_physical_width(layout);
-    switch (layout->conversion) {
-    case CONVERSION_I32_TO_I64:
-        for (size_t i = 0; i < count; i++) {
-            out[i] = ((const int32_t *)from)[i];
+    void *out = values->fixed.data;
+    const struct physical_values from = physical_of(values, form);
+    for (size_t i = 0;; i++) {
+        i = parquet_convert(&form->layout, &from, form->round_times, out, i, count);
+        if (i >= count) {
+            return OK;
         }
-        return OK;
-    case CONVERSION_U32_TO_I64:
-        for (size_t i = 0; i < count; i++) {
-            out[i] = ((const uint32_t *)from)[i];
-        }
-        return OK;
-    case CONVERSION_MILLIS: return convert_millis(from, out, count, err);
-    case CONVERSION_INT96: return convert_int96(from, out, count, err);
-    case CONVERSION_BYTES_TO_DECIMAL:
-        for (size_t i = 0; i < count; i++) {
-            const uint8_t *bytes =
-                width > 0 ? (const uint8_t *)from + i * width : values->spans.data + values->spans.starts[i];
-            TRY(convert_decimal(bytes, width > 0 ? width : values->spans.lengths[i], &out[i], err));
-        }
-        return OK;
-    case CONVERSION_NONE:
-    case CONVERSION_COUNT: break;
+        TRY(mark_bad(values, i, count, err));
     }
-    return OK;
+}
+
+char *parquet_values_explain(const struct values *values, const struct values_form *form, size_t i,
+                             char text[CONVERT_TEXT_BYTES])
+{
+    const struct physical_values from = physical_of(values, form);
+    return parquet_convert_explain(&form->layout, &from, i, text);
 }
 
 /* FIXED without a type of its own becomes bytes of equal length. */
@@ -212,13 +175,15 @@ static enum err_code spans_of_fixed(struct values *values, size_t width, size_t 
     return OK;
 }
 
-enum err_code parquet_values_decode(struct values *values, const struct column_layout *layout, enum column_type type,
-                                    int32_t encoding, struct encoded in, size_t count, struct error *err)
+enum err_code parquet_values_decode(struct values *values, const struct values_form *form, int32_t encoding,
+                                    struct encoded in, size_t count, struct error *err)
 {
+    const struct column_layout *layout = &form->layout;
     size_t physical_width = parquet_physical_width(layout);
     bool converts = layout->conversion != CONVERSION_NONE;
-    values->width = column_type_width(type);
+    values->width = column_type_width(form->type);
     values->count = 0;
+    values->bad_count = 0;
     if (physical_width == 0) {
         TRY(decode_spans(values, encoding, in, count, err));
     } else if (!converts && values->width > 0) {
@@ -229,7 +194,7 @@ enum err_code parquet_values_decode(struct values *values, const struct column_l
         TRY(decode_physical(values, layout, encoding, in, count, &values->physical, err));
     }
     if (converts) {
-        TRY(convert(values, layout, count, err));
+        TRY(convert(values, form, count, err));
     } else if (values->width == 0 && physical_width > 0) {
         TRY(spans_of_fixed(values, physical_width, count, err));
     }
@@ -239,7 +204,8 @@ enum err_code parquet_values_decode(struct values *values, const struct column_l
 
 enum err_code parquet_values_detach(struct values *values, struct error *err)
 {
-    if (values->width > 0) {
+    bool has_spans = values->width == 0 || (values->bad_count > 0 && values->spans.starts != NULL);
+    if (!has_spans) {
         return OK;
     }
     AUTO(buf_done) struct buf texts = {0};

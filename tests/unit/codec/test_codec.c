@@ -28,7 +28,7 @@ static void every_codec_gives_back_what_it_was_given(void **state)
     (void)state;
     AUTO(codec_free_auto) struct codec *codec = NULL;
     assert_int_equal(codec_new(0, &codec, NULL), OK);
-    for (enum codec_kind kind = 0; kind < CODEC_KIND_COUNT; kind++) {
+    for (enum codec_kind kind = 0; kind < CODEC_LZ4_HADOOP; kind++) {
         for (size_t i = 0; i < LENGTHS; i++) {
             AUTO(buf_done) struct buf packed = {0};
             AUTO(free_auto) uint8_t *back = malloc(LONGEST);
@@ -47,7 +47,7 @@ static void equal_blocks_compress_to_equal_bytes(void **state)
     (void)state;
     AUTO(codec_free_auto) struct codec *codec = NULL;
     assert_int_equal(codec_new(3, &codec, NULL), OK);
-    for (enum codec_kind kind = 0; kind < CODEC_KIND_COUNT; kind++) {
+    for (enum codec_kind kind = 0; kind < CODEC_LZ4_HADOOP; kind++) {
         AUTO(buf_done) struct buf first = {0}, between = {0}, second = {0};
         assert_int_equal(codec_compress(codec, kind, sample, 5000, &first, NULL), OK);
         assert_int_equal(codec_compress(codec, kind, sample + 77, 9000, &between, NULL), OK);
@@ -63,7 +63,7 @@ static void a_wrong_length_or_a_cut_block_is_corrupt(void **state)
     AUTO(codec_free_auto) struct codec *codec = NULL;
     AUTO(free_auto) uint8_t *back = malloc(LONGEST);
     assert_int_equal(codec_new(0, &codec, NULL), OK);
-    for (enum codec_kind kind = 0; kind < CODEC_KIND_COUNT; kind++) {
+    for (enum codec_kind kind = 0; kind < CODEC_LZ4_HADOOP; kind++) {
         AUTO(buf_done) struct buf packed = {0};
         assert_int_equal(codec_compress(codec, kind, sample, 4096, &packed, NULL), OK);
         static const size_t wrong[] = {0, 4095, 4097};
@@ -187,6 +187,49 @@ static void codecs_without_a_stream_form_are_refused(void **state)
     }
 }
 
+/* --- Hadoop's lz4 ------------------------------------------------------------------------------------------------- */
+
+static void put_be32(struct buf *out, size_t value)
+{
+    uint32_t swapped = __builtin_bswap32((uint32_t)value);
+    assert_int_equal(buf_append(out, &swapped, sizeof swapped, NULL), OK);
+}
+
+/* A part of the sample behind the length that it takes. */
+static void put_part(struct codec *codec, struct buf *out, size_t first, size_t length)
+{
+    AUTO(buf_done) struct buf packed = {0};
+    assert_int_equal(codec_compress(codec, CODEC_LZ4_RAW, sample + first, length, &packed, NULL), OK);
+    put_be32(out, packed.length_bytes);
+    assert_int_equal(buf_append(out, packed.data, packed.length_bytes, NULL), OK);
+}
+
+static void lz4_is_read_in_frames_of_several_parts_and_without_any(void **state)
+{
+    (void)state;
+    AUTO(codec_free_auto) struct codec *codec = NULL;
+    AUTO(buf_done) struct buf framed = {0}, bare = {0};
+    uint8_t back[5000];
+    assert_int_equal(codec_new(0, &codec, NULL), OK);
+    put_be32(&framed, 3000); /* one frame of two parts, then one of one */
+    put_part(codec, &framed, 0, 1000);
+    put_part(codec, &framed, 1000, 2000);
+    put_be32(&framed, 2000);
+    put_part(codec, &framed, 3000, 2000);
+    assert_int_equal(
+        codec_decompress(codec, CODEC_LZ4_HADOOP, framed.data, framed.length_bytes, back, sizeof back, NULL), OK);
+    assert_memory_equal(back, sample, sizeof back);
+    assert_int_equal(codec_compress(codec, CODEC_LZ4_RAW, sample, sizeof back, &bare, NULL), OK);
+    assert_int_equal(codec_decompress(codec, CODEC_LZ4_HADOOP, bare.data, bare.length_bytes, back, sizeof back, NULL),
+                     OK);
+    assert_memory_equal(back, sample, sizeof back);
+    for (size_t cut = 0; cut < framed.length_bytes; cut++) {
+        assert_int_equal(codec_decompress(codec, CODEC_LZ4_HADOOP, framed.data, cut, back, sizeof back, NULL),
+                         ERR_CORRUPT);
+    }
+    assert_int_equal(codec_compress(codec, CODEC_LZ4_HADOOP, sample, 10, &bare, NULL), ERR_INVALID);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -198,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_stream_cut_off_anywhere_is_noticed),
         cmocka_unit_test(garbage_in_a_stream_is_invalid),
         cmocka_unit_test(codecs_without_a_stream_form_are_refused),
+        cmocka_unit_test(lz4_is_read_in_frames_of_several_parts_and_without_any),
     };
     return cmocka_run_group_tests(tests, fill_sample, NULL);
 }

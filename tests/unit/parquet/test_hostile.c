@@ -94,10 +94,10 @@ static bool mend_checksum(uint8_t *at, const struct page_header *header, size_t 
 }
 
 /* Flips bytes in every page of the chunk; leaves pages whose checksum could not be mended as they were. */
-static void break_chunk(struct memory_file *file, const struct meta_chunk *chunk, uint64_t *random)
+static void break_chunk(struct memory_file *file, const struct parquet_reader *reader, size_t column, uint64_t *random)
 {
     uint64_t at, end;
-    parquet_reader_chunk_range(chunk, &at, &end);
+    parquet_reader_chunk_range(reader, &reader->meta.row_groups[0].chunks[column], &at, &end);
     while (at < end) {
         struct page_header header;
         size_t used;
@@ -132,7 +132,7 @@ static void broken_pages_with_right_checksums_do_no_harm(void **state)
         struct parquet_source source = memory_source(&broken);
         assert_int_equal(parquet_reader_open(&source, &reader, NULL), OK);
         for (size_t c = 0; c < EVERY_TYPE_COLUMNS; c++) {
-            break_chunk(&broken, &reader->meta.row_groups[0].chunks[c], &random);
+            break_chunk(&broken, reader, c, &random);
         }
         enum err_code code = read_all(&broken, &rows, NULL);
         assert_true(may_be_said(code));

@@ -206,8 +206,6 @@ static const struct {
     {"data/datapage_v1-corrupt-checksum.parquet", ERR_CORRUPT, "checksum"},
     {"data/rle-dict-uncompressed-corrupt-checksum.parquet", ERR_CORRUPT, "checksum"},
     {"data/nullable.impala.parquet", ERR_INVALID, "column \"int_array\": nested"},
-    {"data/hadoop_lz4_compressed.parquet", ERR_INVALID, "lz4 with Hadoop's frame"},
-    {"data/float16_zeros_and_nans.parquet", ERR_INVALID, "column \"x\": floats of 16 bits"},
 };
 
 static void what_is_broken_or_not_read_is_refused_by_name(void **state)
