@@ -193,7 +193,7 @@ static enum err_code run_drop(struct cli *cli, struct error *err)
 }
 
 static const struct cli_flag create_flags[] = {
-    {"--column", "NAME:TYPE[:notnull][:bloom]", "a column; once for each"},
+    {"--column", "NAME:TYPE[:notnull][:bloom][:format=FORMAT]", "a column; once for each"},
     {"--timestamp", "COLUMN", "the column of the rows' times"},
     {"--sort", "A,B", "order of the rows in a partition; -A or A:desc descending"},
     {"--schema", "FILE", "the whole schema as JSON instead; - is standard input"},

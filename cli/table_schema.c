@@ -22,7 +22,7 @@ static bool is_word(const char *text, size_t length, const char *word)
     return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
-/* name:type[:notnull][:bloom] */
+/* name:type[:notnull][:bloom][:format=...]; a format may hold colons itself and goes to the end. */
 static enum err_code parse_column(struct cli *cli, const char *text, struct json **out, struct error *err)
 {
     AUTO(json_free_auto) struct json *column = json_new_object();
@@ -37,18 +37,22 @@ static enum err_code parse_column(struct cli *cli, const char *text, struct json
                          "expected NAME:TYPE behind --column but found \"%.64s\"; hint: --column at:timestamp", text);
     }
     TRY(json_set(column, "name", json_new_string(text, length), err));
+    static const char format[] = "format=";
     const char *rest = cut(type, ':', &length);
     TRY(json_set(column, "type", json_new_string(type, length), err));
     while (rest != NULL) {
         const char *word = rest;
         rest = cut(word, ':', &length);
-        if (is_word(word, length, "notnull")) {
+        if (strncmp(word, format, sizeof format - 1) == 0) {
+            TRY(json_set_string(column, "format", word + sizeof format - 1, err));
+            rest = NULL;
+        } else if (is_word(word, length, "notnull")) {
             TRY(json_set_bool(column, "nullable", false, err));
         } else if (is_word(word, length, "bloom")) {
             TRY(json_set_bool(column, "bloom", true, err));
         } else {
-            return cli_usage(cli, err, "expected notnull or bloom in \"%.64s\" but found \"%.*s\"", text, (int)length,
-                             word);
+            return cli_usage(cli, err, "expected notnull, bloom or format= in \"%.64s\" but found \"%.*s\"", text,
+                             (int)length, word);
         }
     }
     *out = TAKE(column);

@@ -79,37 +79,9 @@ char *clock_format_date(int64_t time_us, char text[CLOCK_TEXT_BYTES])
     return text;
 }
 
-struct cursor {
-    const char *at;
-    const char *end;
-};
+/* --- RFC 3339 ---------------------------------------------------------------------------------------------------- */
 
-static bool take_digits(struct cursor *cursor, int count, unsigned *out)
-{
-    unsigned value = 0;
-    if (cursor->end - cursor->at < count) {
-        return false;
-    }
-    for (int i = 0; i < count; i++) {
-        unsigned digit = (unsigned)(unsigned char)cursor->at[i] - '0';
-        if (digit > 9) {
-            return false;
-        }
-        value = value * 10 + digit;
-    }
-    cursor->at += count;
-    *out = value;
-    return true;
-}
-
-static bool take_char(struct cursor *cursor, char wanted)
-{
-    if (cursor->at == cursor->end || *cursor->at != wanted) {
-        return false;
-    }
-    cursor->at++;
-    return true;
-}
+enum { DATE_BYTES = 10, TIME_BYTES = 8, MICROSECOND_DIGITS = 6, MOST_FRACTION_DIGITS = 9 };
 
 static unsigned days_in_month(unsigned year, unsigned month)
 {
@@ -118,87 +90,170 @@ static unsigned days_in_month(unsigned year, unsigned month)
     return month == 2 && leap ? 29 : days[month - 1];
 }
 
-/* Up to nine digits; only zeros may stand beyond microseconds, so that nothing is rounded silently. */
-static bool take_fraction(struct cursor *cursor, unsigned *out_us)
+enum clock_fault clock_from_civil(const struct civil_time *civil, int64_t offset_us, int64_t *out_us)
 {
-    unsigned value = 0;
-    int digits = 0;
-    while (cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9') {
-        if (digits < 6) {
-            value = value * 10 + (unsigned)(*cursor->at - '0');
-        } else if (*cursor->at != '0' || digits >= 9) {
-            return false;
-        }
-        digits++;
-        cursor->at++;
+    if (civil->year < 1 || civil->year > 9999) {
+        return CLOCK_FAULT_YEAR;
     }
-    for (int i = digits; i < 6; i++) {
+    if (civil->month < 1 || civil->month > 12 || civil->day < 1 ||
+        civil->day > days_in_month((unsigned)civil->year, civil->month) || civil->hour > 23 || civil->minute > 59 ||
+        civil->second > 60) {
+        return CLOCK_FAULT_DAY;
+    }
+    int64_t second_us = clock_days_from_civil(civil->year, civil->month, civil->day) * CLOCK_DAY_US +
+                        civil->hour * CLOCK_HOUR_US + civil->minute * CLOCK_MINUTE_US +
+                        civil->second * CLOCK_SECOND_US - offset_us;
+    if (civil->second == 60 && second_us % CLOCK_DAY_US != 0) {
+        return CLOCK_FAULT_LEAP;
+    }
+    if (second_us < CLOCK_FIRST_US || second_us > CLOCK_LAST_US) {
+        return CLOCK_FAULT_YEAR;
+    }
+    *out_us = second_us + civil->microsecond;
+    return CLOCK_FAULT_NONE;
+}
+
+/* Digits become numbers without a branch for each: what is no digit sets *bad. */
+static inline unsigned two_digits(const char *p, unsigned *bad)
+{
+    unsigned high = (unsigned)(unsigned char)p[0] - '0';
+    unsigned low = (unsigned)(unsigned char)p[1] - '0';
+    *bad |= (unsigned)(high > 9) | (unsigned)(low > 9);
+    return high * 10 + low;
+}
+
+static inline bool scan_date(const char *p, struct civil_time *out)
+{
+    unsigned bad = (unsigned)(p[4] != '-') | (unsigned)(p[7] != '-');
+    out->year = (int32_t)(two_digits(p, &bad) * 100 + two_digits(p + 2, &bad));
+    out->month = (uint8_t)two_digits(p + 5, &bad);
+    out->day = (uint8_t)two_digits(p + 8, &bad);
+    return bad == 0;
+}
+
+static inline bool scan_time(const char *p, struct civil_time *out)
+{
+    unsigned bad = (unsigned)(p[2] != ':') | (unsigned)(p[5] != ':');
+    out->hour = (uint8_t)two_digits(p, &bad);
+    out->minute = (uint8_t)two_digits(p + 3, &bad);
+    out->second = (uint8_t)two_digits(p + 6, &bad);
+    return bad == 0;
+}
+
+const char *clock_scan_fraction(const char *text, const char *end, uint32_t *out_us)
+{
+    uint32_t value = 0;
+    const char *at = text;
+    for (; at < end && (unsigned char)(*at - '0') <= 9; at++) {
+        value = at - text < MICROSECOND_DIGITS ? value * 10 + (uint32_t)(*at - '0') : value;
+    }
+    for (ptrdiff_t i = at - text; i < MICROSECOND_DIGITS; i++) {
         value *= 10;
     }
     *out_us = value;
-    return digits > 0;
+    return at > text && at - text <= MOST_FRACTION_DIGITS ? at : NULL;
 }
 
-static bool take_offset(struct cursor *cursor, int64_t *out_us)
+const char *clock_scan_offset(const char *text, const char *end, int64_t *out_us)
 {
-    if (take_char(cursor, 'Z') || take_char(cursor, 'z')) {
+    unsigned bad = 0;
+    if (text < end && (*text == 'Z' || *text == 'z')) {
         *out_us = 0;
-        return true;
+        return text + 1;
     }
-    bool negative = cursor->at < cursor->end && *cursor->at == '-';
-    unsigned hours;
-    unsigned minutes;
-    if (!(take_char(cursor, '+') || take_char(cursor, '-')) || !take_digits(cursor, 2, &hours) ||
-        !take_char(cursor, ':') || !take_digits(cursor, 2, &minutes) || hours > 23 || minutes > 59) {
-        return false;
+    if (end - text < 5 || (*text != '+' && *text != '-')) {
+        return NULL;
+    }
+    const char *minute = text[3] == ':' ? text + 4 : text + 3;
+    if (end - minute < 2) {
+        return NULL;
+    }
+    unsigned hours = two_digits(text + 1, &bad);
+    unsigned minutes = two_digits(minute, &bad);
+    if (bad != 0 || hours > 23 || minutes > 59) {
+        return NULL;
     }
     int64_t offset_us = hours * CLOCK_HOUR_US + minutes * CLOCK_MINUTE_US;
-    *out_us = negative ? -offset_us : offset_us;
-    return true;
+    *out_us = *text == '-' ? -offset_us : offset_us;
+    return minute + 2;
 }
 
-static bool parse_time(struct cursor *cursor, int64_t *out_us)
+static bool is_letter(char c)
 {
-    unsigned hour;
-    unsigned minute;
-    unsigned second;
-    unsigned fraction_us = 0;
-    int64_t offset_us;
-    if (!take_digits(cursor, 2, &hour) || !take_char(cursor, ':') || !take_digits(cursor, 2, &minute) ||
-        !take_char(cursor, ':') || !take_digits(cursor, 2, &second) || hour > 23 || minute > 59 || second > 59) {
-        return false;
+    return (unsigned char)((c | 0x20) - 'a') < 26;
+}
+
+/* What follows the seconds. */
+static enum clock_fault scan_rest(const char *at, const char *end, bool needs_offset, struct civil_time *civil,
+                                  int64_t *out_offset_us)
+{
+    if (at < end && *at == '.') {
+        at = clock_scan_fraction(at + 1, end, &civil->microsecond);
+        if (at == NULL) {
+            return CLOCK_FAULT_FORM;
+        }
     }
-    if (take_char(cursor, '.') && !take_fraction(cursor, &fraction_us)) {
-        return false;
+    if (at == end) {
+        return needs_offset ? CLOCK_FAULT_OFFSET : CLOCK_FAULT_NONE;
     }
-    if (!take_offset(cursor, &offset_us)) {
-        return false;
+    const char *after = clock_scan_offset(at, end, out_offset_us);
+    if (after == end) {
+        return after - at == 5 ? CLOCK_FAULT_FORM : CLOCK_FAULT_NONE; /* +0100 is not RFC 3339 */
     }
-    *out_us = hour * CLOCK_HOUR_US + minute * CLOCK_MINUTE_US + second * CLOCK_SECOND_US + fraction_us - offset_us;
-    return true;
+    at += *at == ' ';
+    return at < end && is_letter(*at) ? CLOCK_FAULT_OFFSET : CLOCK_FAULT_FORM;
+}
+
+static enum clock_fault scan(const char *text, size_t length, bool needs_offset, int64_t *out_us)
+{
+    struct civil_time civil = {0};
+    int64_t offset_us = 0;
+    if (length < DATE_BYTES || !scan_date(text, &civil)) {
+        return CLOCK_FAULT_FORM;
+    }
+    if (length > DATE_BYTES) {
+        const char *time = text + DATE_BYTES + 1;
+        if (length < DATE_BYTES + 1 + TIME_BYTES || ((time[-1] | 0x20) != 't' && time[-1] != ' ') ||
+            !scan_time(time, &civil)) {
+            return CLOCK_FAULT_FORM;
+        }
+        enum clock_fault fault = scan_rest(time + TIME_BYTES, text + length, needs_offset, &civil, &offset_us);
+        if (fault != CLOCK_FAULT_NONE) {
+            return fault;
+        }
+    }
+    return clock_from_civil(&civil, offset_us, out_us);
+}
+
+enum clock_fault clock_scan(const char *text, size_t length, int64_t *out_us)
+{
+    return scan(text, length, false, out_us);
+}
+
+const char *clock_fault_expected(enum clock_fault fault)
+{
+    switch (fault) {
+    case CLOCK_FAULT_NONE:
+    case CLOCK_FAULT_FORM: break;
+    case CLOCK_FAULT_OFFSET:
+        return "an offset such as Z or +01:00 (zone names mean different things to different people)";
+    case CLOCK_FAULT_DAY: return "a day and a time of day that exist";
+    case CLOCK_FAULT_LEAP: return "second 60 only behind 23:59 UTC";
+    case CLOCK_FAULT_YEAR: return "a time in the years 0001 to 9999";
+    case CLOCK_FAULT_COUNT: break;
+    }
+    return "a time such as \"2026-11-30T01:02:03.000456Z\"";
 }
 
 enum err_code clock_parse(const char *text, size_t length, int64_t *out_us, struct error *err)
 {
-    struct cursor cursor = {text, text + length};
-    unsigned year;
-    unsigned month;
-    unsigned day;
-    int64_t in_day_us = 0;
-    bool good = take_digits(&cursor, 4, &year) && take_char(&cursor, '-') && take_digits(&cursor, 2, &month) &&
-                take_char(&cursor, '-') && take_digits(&cursor, 2, &day) && month >= 1 && month <= 12 && day >= 1 &&
-                day <= days_in_month(year, month);
-    if (good && cursor.at != cursor.end) {
-        good = (take_char(&cursor, 'T') || take_char(&cursor, 't') || take_char(&cursor, ' ')) &&
-               parse_time(&cursor, &in_day_us) && cursor.at == cursor.end;
-    }
-    if (!good) {
-        return err_set(err, ERR_INVALID, "expected a time such as \"2026-11-30T01:02:03.000456Z\" but found \"%.*s\"",
-                       (int)(length > 64 ? 64 : length), text);
-    }
-    *out_us = clock_days_from_civil(year, month, day) * CLOCK_DAY_US + in_day_us;
-    return OK;
+    enum clock_fault fault = scan(text, length, true, out_us);
+    return fault == CLOCK_FAULT_NONE ? OK
+                                     : err_set(err, ERR_INVALID, "expected %s but found \"%.*s\"",
+                                               clock_fault_expected(fault), (int)(length > 64 ? 64 : length), text);
 }
+
+/* --- durations --------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -34,9 +34,37 @@ char *clock_format(int64_t time_us, char text[CLOCK_TEXT_BYTES]);
 /* "2026-11-30" */
 char *clock_format_date(int64_t time_us, char text[CLOCK_TEXT_BYTES]);
 
-/* RFC 3339: date, 'T' or space, time, up to nine fraction digits (beyond six must be zero), 'Z' or +hh:mm. Also a bare
- * date (midnight UTC). ERR_INVALID names what is wrong. */
+/* What is wrong with a text or fields that should be a time. */
+enum clock_fault {
+    CLOCK_FAULT_NONE,
+    CLOCK_FAULT_FORM,   /* it does not look like one */
+    CLOCK_FAULT_OFFSET, /* it has none, or the name of a zone instead */
+    CLOCK_FAULT_DAY,    /* no such day or time of day */
+    CLOCK_FAULT_LEAP,   /* a second 60 that is not behind 23:59 UTC */
+    CLOCK_FAULT_YEAR,   /* not in 0001 to 9999, once in UTC */
+    CLOCK_FAULT_COUNT
+};
+const char *clock_fault_expected(
+    enum clock_fault fault); /* "a day and a time of day that exist": for texts of errors */
+
+/* 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999Z */
+#define CLOCK_FIRST_US INT64_C(-62135596800000000)
+#define CLOCK_LAST_US  INT64_C(253402300799999999)
+
+/* Fields of any value, to be checked. A second 60 (a leap second) becomes the one that follows. *out_us is set only when
+ * nothing is wrong. */
+enum clock_fault clock_from_civil(const struct civil_time *civil, int64_t offset_us, int64_t *out_us);
+
+/* RFC 3339: date, 'T' or space, time, up to nine fraction digits (rounded down to microseconds), 'Z' or +hh:mm. Also a
+ * bare date (midnight UTC). ERR_INVALID names what is wrong. */
 MUST_CHECK enum err_code clock_parse(const char *text, size_t length, int64_t *out_us, struct error *err);
+/* The same; a time without an offset is UTC. For data, whose formats say so; not for what people type. */
+enum clock_fault clock_scan(const char *text, size_t length, int64_t *out_us);
+
+/* The parts of the above that other forms of time share. They return the place behind the part, or NULL.
+ * One to nine digits; "Z", "+hh:mm" or "+hhmm". */
+const char *clock_scan_fraction(const char *text, const char *end, uint32_t *out_us);
+const char *clock_scan_offset(const char *text, const char *end, int64_t *out_us);
 
 /* Durations: "30d", "12h", "5m", "5s", "200ms", "0", or "never" (CLOCK_NEVER). ERR_INVALID otherwise. */
 #define CLOCK_NEVER INT64_MAX

@@ -3,7 +3,8 @@
  *   ingest.c   the body: decompression, limits, batch, rejects
  *   split.c    bytes of the body into rows, whole and in one piece
  *   row.c      one row: the object and its members
- *   value.c    one value into its column
+ *   value.c    one JSON value
+ *   set.c      a number or text into its column
  *   string.c   strings: the end, escapes, UTF-8, base64
  *   skip.c     values that are not read but must be well-formed
  *
@@ -16,6 +17,7 @@
 
 #include "common/ingest/ingest.h"
 #include "common/rows/number.h"
+#include "common/rows/timestamp.h"
 
 #define UNLIKELY(condition) __builtin_expect((condition), 0)
 
@@ -38,7 +40,8 @@ struct row_parser {
     uint32_t row_stamp;
     uint32_t *required; /* columns that must not be null */
     size_t required_count;
-    struct buf scratch; /* a string without its escapes */
+    struct timestamp_format *formats; /* by column */
+    struct buf scratch;               /* a string without its escapes */
 
     /* The row at hand. *end can be read and is none of the characters that a value goes on with: '\n', ',' or ']'.
      * Bytes from there up to readable_end can be read too, but mean nothing. */
@@ -80,6 +83,22 @@ static inline const uint8_t *row_skip_space(const struct row_parser *parser, con
 /* --- value.c ----------------------------------------------------------------------------------------------------- */
 
 const uint8_t *ingest_value_parse(struct row_parser *parser, uint32_t column, const uint8_t *p);
+
+/* --- set.c ------------------------------------------------------------------------------------------------------- */
+
+struct scanned {
+    const uint8_t *start, *end; /* the number or text; *end can be read and belongs to no number */
+    const uint8_t *shown;       /* where the value begins in the row, for reasons */
+    struct number number;       /* of a number */
+};
+/* False as NULL elsewhere: the row is bad, or memory has run out. The type decides what a number or a text can be. */
+bool ingest_set_number(struct row_parser *parser, uint32_t column, const struct scanned *value);
+bool ingest_set_text(struct row_parser *parser, uint32_t column, const struct scanned *value);
+/* "expected <what the column takes> but found <the value at shown>". */
+const uint8_t *ingest_bad_type(struct row_parser *parser, uint32_t column, const uint8_t *shown) __attribute__((cold));
+/* "a time from ... to ...": what the limits let in. Returns text. */
+enum { INGEST_WINDOW_BYTES = 2 * CLOCK_TEXT_BYTES + 24 };
+const char *ingest_window(const struct ingest_limits *limits, char text[INGEST_WINDOW_BYTES]);
 
 /* --- string.c ---------------------------------------------------------------------------------------------------- */
 

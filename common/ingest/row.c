@@ -21,7 +21,9 @@ static enum err_code alloc_tables(struct row_parser *parser, size_t columns, str
     parser->predicted = calloc(columns, sizeof *parser->predicted);
     parser->seen = calloc(columns, sizeof *parser->seen);
     parser->required = calloc(columns, sizeof *parser->required);
-    return parser->keys != NULL && parser->predicted != NULL && parser->seen != NULL && parser->required != NULL
+    parser->formats = calloc(columns, sizeof *parser->formats);
+    return parser->keys != NULL && parser->predicted != NULL && parser->seen != NULL && parser->required != NULL &&
+                   parser->formats != NULL
                ? OK
                : err_no_memory(err, columns * sizeof *parser->keys);
 }
@@ -39,6 +41,7 @@ enum err_code ingest_row_init(struct row_parser *parser, const struct schema *sc
         key->length = (uint32_t)length + 1;
         key->mask = key->length >= 16 ? 0xffff : (1U << key->length) - 1;
         parser->predicted[i] = (uint16_t)i;
+        TRY(timestamp_format_parse(schema->columns[i].format, &parser->formats[i], err));
         if (!schema->columns[i].nullable) {
             parser->required[parser->required_count++] = (uint32_t)i;
         }
@@ -52,6 +55,7 @@ void ingest_row_done(struct row_parser *parser)
     free(parser->predicted);
     free(parser->seen);
     free(parser->required);
+    free(parser->formats);
     buf_done(&parser->scratch);
     *parser = (struct row_parser){0};
 }

@@ -202,7 +202,9 @@ const uint8_t *ingest_string_parse(struct row_parser *parser, int column, const 
             return ingest_failed(parser, code);
         }
         *out_text = parser->scratch.data;
-        *out_length = (size_t)(unescape(p, quote, parser->scratch.data) - parser->scratch.data);
+        uint8_t *end = unescape(p, quote, parser->scratch.data);
+        *end = '\0'; /* there is room: every escape is longer than what it stands for */
+        *out_length = (size_t)(end - parser->scratch.data);
     }
     return quote + 1;
 }

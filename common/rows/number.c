@@ -91,28 +91,54 @@ const uint8_t *number_scan(const uint8_t *p, struct number *out)
     return p;
 }
 
-enum number_fit number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out)
+/* *out_rest: something was dropped. False when it grows beyond the limit. */
+static bool shift_magnitude(const struct number *number, int32_t shift, uint64_t limit, uint64_t *out, bool *out_rest)
 {
     uint64_t magnitude = number->mantissa;
-    int32_t shift = number->exponent + scale;
-    if (magnitude == 0) {
-        *out = 0;
-        return NUMBER_FITS;
-    }
-    for (; shift < 0; shift++) {
-        if (number->is_cut || magnitude % 10 != 0) {
-            return NUMBER_NEEDS_ROUNDING;
-        }
+    *out_rest = number->is_cut;
+    for (; shift < 0 && magnitude != 0; shift++) {
+        *out_rest = *out_rest || magnitude % 10 != 0;
         magnitude /= 10;
     }
-    for (; shift > 0; shift--) {
+    for (; shift > 0 && magnitude != 0; shift--) {
         if (magnitude > limit / 10) {
-            return NUMBER_OUT_OF_RANGE;
+            return false;
         }
         magnitude *= 10;
     }
+    *out = magnitude;
+    return true;
+}
+
+enum number_fit number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out)
+{
+    int32_t shift = number->exponent + scale;
     uint64_t most = limit + (number->is_negative && limit == INT64_MAX);
-    if (number->is_cut || magnitude > most) {
+    uint64_t magnitude;
+    bool has_rest;
+    if (!shift_magnitude(number, shift, limit, &magnitude, &has_rest)) {
+        return NUMBER_OUT_OF_RANGE;
+    }
+    if (has_rest && shift < 0) {
+        return NUMBER_NEEDS_ROUNDING;
+    }
+    if (has_rest || magnitude > most) {
+        return NUMBER_OUT_OF_RANGE;
+    }
+    *out = number->is_negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+    return NUMBER_FITS;
+}
+
+enum number_fit number_to_scaled_down(const struct number *number, int scale, uint64_t limit, int64_t *out)
+{
+    uint64_t most = limit + (number->is_negative && limit == INT64_MAX);
+    uint64_t magnitude;
+    bool has_rest;
+    if (!shift_magnitude(number, number->exponent + scale, limit, &magnitude, &has_rest)) {
+        return NUMBER_OUT_OF_RANGE;
+    }
+    magnitude += number->is_negative && has_rest; /* cannot wrap: a rest comes with less than 20 digits */
+    if (magnitude > most) {
         return NUMBER_OUT_OF_RANGE;
     }
     *out = number->is_negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;

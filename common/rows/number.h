@@ -25,6 +25,8 @@ const uint8_t *number_scan(const uint8_t *text, struct number *out);
 
 /* value * 10^scale as an integer with a magnitude of at most `limit` (one more when negative and limit is INT64_MAX). */
 enum number_fit number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out);
+/* The same, but what is behind the last place is dropped towards the smaller number: it never needs rounding. */
+enum number_fit number_to_scaled_down(const struct number *number, int scale, uint64_t limit, int64_t *out);
 
 /* The nearest double or float, infinite where it is out of range; [text, end) is what was scanned. ERR_NO_MEMORY. */
 MUST_CHECK enum err_code number_to_double(const struct number *number, const uint8_t *text, const uint8_t *end,

@@ -61,9 +61,10 @@ static enum err_code parse_time(const struct schema_column *column, const struct
     if (!from->is_quoted) {
         return parse_integer(column, from, out, err);
     }
-    return clock_parse(from->text, from->length, &out->integer, NULL) == OK
-               ? OK
-               : wrong(column, from, "a time such as '2026-11-30T01:02:03Z' or whole microseconds", err);
+    enum clock_fault fault = clock_scan(from->text, from->length, &out->integer);
+    const char *expected = fault == CLOCK_FAULT_FORM ? "a time such as '2026-11-30T01:02:03Z' or whole microseconds"
+                                                     : clock_fault_expected(fault);
+    return fault == CLOCK_FAULT_NONE ? OK : wrong(column, from, expected, err);
 }
 
 static enum err_code parse_date(const struct schema_column *column, const struct literal_text *from,
@@ -71,7 +72,8 @@ static enum err_code parse_date(const struct schema_column *column, const struct
 {
     enum { DATE_BYTES = 10 };
     int64_t time_us;
-    if (!from->is_quoted || from->length != DATE_BYTES || clock_parse(from->text, from->length, &time_us, NULL) != OK) {
+    if (!from->is_quoted || from->length != DATE_BYTES ||
+        clock_scan(from->text, from->length, &time_us) != CLOCK_FAULT_NONE) {
         return wrong(column, from, "a date such as '2026-11-30'", err);
     }
     out->integer = time_us / CLOCK_DAY_US;

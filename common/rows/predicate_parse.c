@@ -90,6 +90,7 @@ static enum err_code copy_definition(struct parser *parser, uint32_t column, con
     }
     *copy = parser->schema->columns[column];
     copy->name = arena_strdup(parser->arena, copy->name);
+    copy->format = NULL; /* of what comes in; a predicate is written in the default form */
     if (copy->name == NULL) {
         return err_no_memory(parser->err, sizeof *copy);
     }

@@ -5,6 +5,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/text.h"
+#include "common/rows/timestamp.h"
 
 /* Open addressing, slots hold column index + 1; at most half full. */
 struct schema_index {
@@ -101,6 +102,28 @@ static enum err_code index_add(struct schema *schema, size_t i, struct error *er
     return OK;
 }
 
+static enum err_code check_format(const struct schema_column *column, struct error *err)
+{
+    struct timestamp_format format;
+    if (column->format == NULL) {
+        return OK;
+    }
+    if (column->type != COLUMN_TIMESTAMP && column->type != COLUMN_DATE) {
+        return err_set(err, ERR_INVALID, "expected a format at timestamps and dates only but found one at \"%s\"",
+                       column->name);
+    }
+    if (timestamp_format_parse(column->format, &format, err) != OK) {
+        return err_wrap(err, "column \"%s\"", column->name);
+    }
+    if (column->type == COLUMN_DATE && timestamp_format_has_time(&format)) {
+        return err_set(err, ERR_INVALID,
+                       "expected the format of the date \"%s\" to be a pattern without a time of day but found \"%s\"; "
+                       "hint: strftime:%%d.%%m.%%Y",
+                       column->name, column->format);
+    }
+    return OK;
+}
+
 static enum err_code check_column(const struct schema_column *column, size_t i, struct error *err)
 {
     const char *name = column->name == NULL ? "" : column->name;
@@ -125,7 +148,7 @@ static enum err_code check_column(const struct schema_column *column, size_t i, 
                        "found decimal(%d,%d)",
                        name, column->precision, column->scale);
     }
-    return OK;
+    return check_format(column, err);
 }
 
 static enum err_code check_timestamp(const struct schema *schema, struct error *err)
@@ -200,7 +223,8 @@ static enum err_code copy_columns(struct schema *schema, const struct schema_col
         TRY(check_column(&from[i], i, err));
         columns[i] = from[i];
         columns[i].name = arena_strdup(arena, from[i].name);
-        if (columns[i].name == NULL) {
+        columns[i].format = from[i].format == NULL ? NULL : arena_strdup(arena, from[i].format);
+        if (columns[i].name == NULL || (columns[i].format == NULL && from[i].format != NULL)) {
             return err_no_memory(err, strlen(from[i].name));
         }
         TRY(index_add(schema, i, err));

@@ -36,6 +36,8 @@ struct schema_column {
     bool nullable;
     uint8_t precision, scale; /* decimal only */
     bool bloom;               /* write a bloom filter */
+    const char *format; /* timestamp, date: how values are written in what comes in (timestamp.h); NULL: the default.
+                                 A date takes a pattern without a time of day. No part of what the files hold */
 };
 
 struct sort_key {
@@ -73,10 +75,11 @@ DEFINE_AUTO(struct schema, schema_free)
 int schema_find(const struct schema *schema, const char *name, size_t name_length);
 int schema_find_id(const struct schema *schema, uint32_t id);
 
-/* {"version":1,"timestamp":"ts","columns":[{"id":1,"name":"ts","type":"timestamp","nullable":false,"bloom":false}...],
+/* {"version":1,"timestamp":"ts","columns":[{"id":1,"name":"ts","type":"timestamp","nullable":false,"bloom":false,
+ *  "format":"epoch_ms"}...],
  *  "sort":[{"column":"ts","descending":false}]}: the form kept in table_schemas and spoken by the HTTP API.
  * `text` is any JSON text; unknown members are refused. In a definition from outside, ids may be left out (then 1..n in
- * order), nullable defaults to true (false for the timestamp column), sort to the timestamp, version to 1. */
+ * order), format too, nullable defaults to true (false for the timestamp column), sort to the timestamp, version to 1. */
 MUST_CHECK enum err_code schema_parse(const char *text, size_t length, const struct uuid *table_id, struct schema **out,
                                       struct error *err);
 /* Returned text is owned by the caller (free()). */

@@ -17,7 +17,7 @@ struct defaults {
 static enum err_code parse_column(const struct json *json, const struct json_place *at, size_t index,
                                   const struct defaults *defaults, struct schema_column *column, struct error *err)
 {
-    static const char *const members[] = {"id", "name", "type", "nullable", "bloom", NULL};
+    static const char *const members[] = {"id", "name", "type", "nullable", "bloom", "format", NULL};
     TRY(json_check_members(json, at, members, err));
     const char *type = NULL;
     int64_t id = (int64_t)index + 1;
@@ -37,7 +37,8 @@ static enum err_code parse_column(const struct json *json, const struct json_pla
     column->id = (uint32_t)id;
     column->nullable = strcmp(column->name, defaults->timestamp) != 0;
     TRY(json_opt_bool(json, at, "nullable", &column->nullable, err));
-    return json_opt_bool(json, at, "bloom", &column->bloom, err);
+    TRY(json_opt_bool(json, at, "bloom", &column->bloom, err));
+    return json_opt_string(json, at, "format", &column->format, err);
 }
 
 static enum err_code parse_columns(const struct json *root, struct arena *arena, struct schema *schema,
@@ -141,6 +142,9 @@ static enum err_code format_column(const struct schema_column *column, struct js
     TRY(json_set_string(json, "type", column_type_format(column, type), err));
     TRY(json_set_bool(json, "nullable", column->nullable, err));
     TRY(json_set_bool(json, "bloom", column->bloom, err));
+    if (column->format != NULL) {
+        TRY(json_set_string(json, "format", column->format, err));
+    }
     return json_append(list, TAKE(json), err);
 }
 

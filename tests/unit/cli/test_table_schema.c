@@ -41,16 +41,20 @@ static enum err_code build(const char *const *words, int *out_exit, char **out_t
 
 static void flags_make_the_schema_of_the_api(void **state)
 {
-    static const char *const words[] = {"--column", "at:timestamp",       "--column",    "user:string:notnull:bloom",
-                                        "--column", "cost:decimal(12,2)", "--timestamp", "at",
-                                        "--sort",   "at,-user,cost:desc", NULL};
+    static const char *const words[] = {"--column",    "at:timestamp:notnull:format=strftime:%F %H:%M:%S",
+                                        "--column",    "user:string:notnull:bloom",
+                                        "--column",    "cost:decimal(12,2)",
+                                        "--timestamp", "at",
+                                        "--sort",      "at,-user,cost:desc",
+                                        NULL};
     AUTO(free_auto) char *text = NULL;
     struct error err;
     int exit_code;
     (void)state;
 
     assert_int_equal(build(words, &exit_code, &text, &err), OK);
-    assert_string_equal(text, "{\"timestamp\":\"at\",\"columns\":[{\"name\":\"at\",\"type\":\"timestamp\"},"
+    assert_string_equal(text, "{\"timestamp\":\"at\",\"columns\":[{\"name\":\"at\",\"type\":\"timestamp\","
+                              "\"nullable\":false,\"format\":\"strftime:%F %H:%M:%S\"},"
                               "{\"name\":\"user\",\"type\":\"string\",\"nullable\":false,\"bloom\":true},"
                               "{\"name\":\"cost\",\"type\":\"decimal(12,2)\"}],"
                               "\"sort\":[{\"column\":\"at\",\"descending\":false},"
@@ -64,7 +68,7 @@ static void wrong_schemas_are_a_matter_of_usage(void **state)
         const char *part; /* of the text */
     } cases[] = {
         {{"--column", "at"}, "expected NAME:TYPE behind --column but found \"at\""},
-        {{"--column", "at:timestamp:null", "--timestamp", "at"}, "expected notnull or bloom"},
+        {{"--column", "at:timestamp:null", "--timestamp", "at"}, "expected notnull, bloom or format= in"},
         {{"--column", "at:timestamp"}, "but found no --timestamp"},
         {{"--timestamp", "at"}, "but found no --column"},
         {{"--column", "at:timestmp", "--timestamp", "at"}, "but found \"timestmp\""},

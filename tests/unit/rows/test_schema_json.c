@@ -34,7 +34,9 @@ static void the_full_form_round_trips(void **state)
     static const char full[] =
         "{\"version\":7,\"timestamp\":\"ts\",\"columns\":["
         "{\"id\":4,\"name\":\"ts\",\"type\":\"timestamp\",\"nullable\":false,\"bloom\":false},"
-        "{\"id\":2,\"name\":\"owner\",\"type\":\"string\",\"nullable\":true,\"bloom\":true}],"
+        "{\"id\":2,\"name\":\"owner\",\"type\":\"string\",\"nullable\":true,\"bloom\":true},"
+        "{\"id\":5,\"name\":\"day\",\"type\":\"date\",\"nullable\":true,\"bloom\":false,\"format\":\"strftime:%d.%m.%"
+        "Y\"}],"
         "\"sort\":[{\"column\":\"owner\",\"descending\":true},{\"column\":\"ts\",\"descending\":false}]}";
     AUTO(schema_free_auto) struct schema *schema = NULL;
     AUTO(free_auto) char *text = NULL;
@@ -66,6 +68,12 @@ static void wrong_definitions_are_refused_with_the_place(void **state)
          "column \"a\": expected a type (bool"},
         {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"name\":\"a\",\"type\":\"bool\",\"nul\":1}]}",
          "expected no member \"columns[1].nul\""},
+        {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"name\":\"a\",\"type\":\"string\",\"format\":\"rfc3339\"}]}",
+         "expected a format at timestamps and dates only but found one at \"a\""},
+        {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"name\":\"a\",\"type\":\"date\",\"format\":\"epoch_s\"}]}",
+         "expected the format of the date \"a\" to be a pattern without a time of day but found \"epoch_s\""},
+        {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"name\":\"a\",\"type\":\"timestamp\",\"format\":\"unix\"}]}",
+         "column \"a\": expected a format (rfc3339, epoch_s"},
         {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"id\":2,\"name\":\"a\",\"type\":\"bool\"}]}",
          "an id in each column or in none"},
         {"{\"timestamp\":\"t\",\"columns\":[" TS "]}", "expected the timestamp column \"t\" among the columns"},
