@@ -36,7 +36,7 @@ static size_t merge_once(struct planning *planning, struct world *world)
         world->bytes_rewritten[planning->tasks[t].target] += planning->tasks[t].data_bytes;
     }
     size_t kept = 0;
-    struct merge_candidate *next = malloc(WORLD_MAX * sizeof *next);
+    struct merge_candidate *next = malloc((world->live_count + planning->task_count + 1) * sizeof *next);
     assert_non_null(next);
     for (size_t i = 0; i < world->live_count; i++) {
         bool gone = false;
