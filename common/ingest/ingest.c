@@ -20,6 +20,7 @@ struct ingest {
     struct batch *batch;
     struct row_parser parser;
     struct splitter splitter;
+    struct csv csv;              /* INGEST_CSV */
     struct codec_stream *stream; /* NULL when the body is plain */
     uint8_t *piece;
     size_t decoded_bytes;
@@ -68,11 +69,34 @@ static enum err_code add_reject(struct ingest *ingest, int column, const char *r
     return OK;
 }
 
+static enum err_code take_header(struct ingest *ingest, const uint8_t *text, size_t length, const uint8_t *readable_end,
+                                 size_t row_bytes, struct error *err)
+{
+    if (row_bytes > ingest->limits.max_row_bytes) {
+        return err_set(err, ERR_INVALID, "expected a header of at most %zu bytes but found %zu",
+                       ingest->limits.max_row_bytes, row_bytes);
+    }
+    return ingest_csv_header(&ingest->csv, &ingest->parser, text, length, readable_end, err);
+}
+
+static enum err_code parse_row(struct ingest *ingest, const uint8_t *text, size_t length, const uint8_t *readable_end,
+                               bool *out_good, struct error *err)
+{
+    return ingest->splitter.format == INGEST_CSV
+               ? ingest_csv_parse(&ingest->csv, &ingest->parser, text, length, readable_end, out_good, err)
+               : ingest_row_parse(&ingest->parser, text, length, readable_end, out_good, err);
+}
+
 static enum err_code take_row(void *context, const uint8_t *text, size_t length, const uint8_t *readable_end,
                               size_t row_bytes, struct error *err)
 {
     struct ingest *ingest = context;
     bool is_good = false;
+    bool is_line = ingest->splitter.format != INGEST_JSON_ARRAY;
+    size_t end_bytes = is_line && length > 0 && length == row_bytes && text[length - 1] == '\r'; /* of CR LF */
+    if (ingest->csv.needs_header) {
+        return take_header(ingest, text, length - end_bytes, readable_end, row_bytes, err);
+    }
     ingest->rows_seen++;
     if (row_bytes > ingest->limits.max_row_bytes) {
         char reason[96];
@@ -80,14 +104,10 @@ static enum err_code take_row(void *context, const uint8_t *text, size_t length,
                        ingest->limits.max_row_bytes, row_bytes);
         return add_reject(ingest, ROW_NO_COLUMN, reason, text, length, err);
     }
-    TRY(ingest_row_parse(&ingest->parser, text, length, readable_end, &is_good, err));
-    if (is_good) {
-        return OK;
-    }
-    if (ingest->splitter.format == INGEST_NDJSON && length > 0 && text[length - 1] == '\r') {
-        length--; /* the line ended in CR LF */
-    }
-    return add_reject(ingest, ingest->parser.bad_column, ingest->parser.reason, text, length, err);
+    TRY(parse_row(ingest, text, length - end_bytes, readable_end, &is_good, err));
+    return is_good
+               ? OK
+               : add_reject(ingest, ingest->parser.bad_column, ingest->parser.reason, text, length - end_bytes, err);
 }
 
 /* --- life -------------------------------------------------------------------------------------------------------- */
@@ -123,6 +143,11 @@ enum err_code ingest_new(const struct schema *schema, const struct ingest_option
         return err_no_memory(err, sizeof *ingest);
     }
     TRY(ingest_row_init(&ingest->parser, schema, &ingest->limits, err));
+    if (options->format == INGEST_CSV) {
+        TRY(ingest_csv_init(&ingest->csv, &options->csv, schema, err));
+        ingest->splitter.delimiter = ingest->csv.delimiter;
+        ingest->splitter.quote = ingest->csv.quote;
+    }
     TRY(batch_new(schema, FIRST_ROWS, &ingest->batch, err));
     TRY(open_stream(ingest, options->compression, err));
     ingest->parser.batch = ingest->batch;
@@ -137,6 +162,7 @@ void ingest_free(struct ingest *ingest)
     }
     ingest_row_done(&ingest->parser);
     ingest_split_done(&ingest->splitter);
+    ingest_csv_done(&ingest->csv);
     codec_stream_free(ingest->stream);
     batch_free(ingest->batch);
     arena_free(ingest->reject_texts);

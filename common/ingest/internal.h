@@ -1,12 +1,15 @@
-/* The inside of the JSON decoder.
+/* The inside of the decoders.
  *
  *   ingest.c   the body: decompression, limits, batch, rejects
  *   split.c    bytes of the body into rows, whole and in one piece
- *   row.c      one row: the object and its members
+ *   names.c    names in the data, and columns
+ *   row.c      one row of JSON: the object and its members
  *   value.c    one JSON value
  *   set.c      a number or text into its column
  *   string.c   strings: the end, escapes, UTF-8, base64
- *   skip.c     values that are not read but must be well-formed
+ *   skip.c     JSON values that are not read but must be well-formed
+ *   csv.c      one row of CSV: the header, the fields
+ *   csv_field.c  one field into its column
  *
  * A parser function takes the place where its part begins and returns the place behind it, or NULL when the row is bad
  * (ingest_bad has then been called) or memory has run out (parser->code is then set). */
@@ -47,6 +50,7 @@ struct row_parser {
      * Bytes from there up to readable_end can be read too, but mean nothing. */
     const uint8_t *end;
     const uint8_t *readable_end;
+    const uint8_t *field_end; /* CSV: where the field at hand ends, for reasons; NULL: tokens of JSON tell */
 
     /* What went wrong. */
     enum err_code code;
@@ -109,6 +113,8 @@ const uint8_t *ingest_string_scan(const uint8_t *p, const uint8_t *end, const ui
  * scratch buffer. Returns the place behind the closing quote. */
 const uint8_t *ingest_string_parse(struct row_parser *parser, int column, const uint8_t *p, const uint8_t **out_text,
                                    size_t *out_length);
+/* Bytes of the row as they are into a column. False when out of memory. */
+bool ingest_string_store(struct row_parser *parser, uint32_t column, const uint8_t *text, size_t length);
 /* The same straight into a column. */
 const uint8_t *ingest_string_parse_into(struct row_parser *parser, uint32_t column, const uint8_t *p);
 /* Fails the row unless the bytes are UTF-8. */
@@ -121,10 +127,60 @@ bool ingest_string_decode_base64(const uint8_t *text, size_t length, uint8_t *ou
 /* Any well-formed JSON value. */
 const uint8_t *ingest_skip_value(struct row_parser *parser, int column, const uint8_t *p);
 
+/* --- names.c ----------------------------------------------------------------------------------------------------- */
+
+/* The column that a name in the data means, or ROW_NO_COLUMN: the one of that name, else the one of the identifier that
+ * ingest_name_identifier makes of it. */
+int ingest_name_find(const struct schema *schema, const char *name, size_t length);
+/* An identifier: runs of all but letters, digits and _ become one _, or nothing at the ends. Returns text. */
+enum { INGEST_NAME_BYTES = 64 };
+char *ingest_name_identifier(const char *name, size_t length, char text[INGEST_NAME_BYTES]);
+
+/* --- csv.c ------------------------------------------------------------------------------------------------------- */
+
+struct csv {
+    uint8_t delimiter, quote;
+    bool is_lenient;
+    bool needs_header; /* it has not come yet */
+    char *null_text;   /* owned */
+    size_t null_bytes;
+    int *columns; /* by place in a row: the column, or ROW_NO_COLUMN; there are field_count */
+    size_t field_count;
+};
+MUST_CHECK enum err_code ingest_csv_init(struct csv *csv, const struct ingest_csv *options, const struct schema *schema,
+                                         struct error *err);
+void ingest_csv_done(struct csv *csv);
+/* The first row. ERR_INVALID: its columns cannot be those of the table. */
+MUST_CHECK enum err_code ingest_csv_header(struct csv *csv, struct row_parser *parser, const uint8_t *text,
+                                           size_t length, const uint8_t *readable_end, struct error *err);
+/* As ingest_row_parse. */
+MUST_CHECK enum err_code ingest_csv_parse(const struct csv *csv, struct row_parser *parser, const uint8_t *text,
+                                          size_t length, const uint8_t *readable_end, bool *out_good,
+                                          struct error *err);
+
+/* --- csv_field.c ------------------------------------------------------------------------------------------------- */
+
+struct csv_field {
+    const uint8_t *start, *end; /* without the quotes around it; what is doubled inside is still double */
+    const uint8_t *next;        /* behind the delimiter; NULL: it was the last */
+    bool is_quoted, is_high;    /* high: not all of it is ASCII */
+    bool is_mixed;              /* it holds doubled quotes, or text follows the closing one: ingest_csv_unquote */
+};
+/* The first `a` or `b` from p on, or `end`. *out_high is set when a byte before it is not ASCII. */
+const uint8_t *ingest_csv_find(const uint8_t *p, const uint8_t *end, const uint8_t *readable_end, uint8_t a, uint8_t b,
+                               bool *out_high);
+/* The field that begins at p. False: the row is bad, and says so. */
+bool ingest_csv_take(const struct csv *csv, struct row_parser *parser, const uint8_t *p, struct csv_field *out);
+/* A mixed field as it was meant; `out` has room for as many bytes. Returns its length. */
+size_t ingest_csv_unquote(const struct csv *csv, const struct csv_field *field, uint8_t *out);
+/* A field into its column. False: the row is bad, or memory has run out. */
+bool ingest_csv_set(const struct csv *csv, struct row_parser *parser, uint32_t column, const struct csv_field *field);
+
 /* --- split.c ----------------------------------------------------------------------------------------------------- */
 
 /* Cuts a body into rows. Keeps no more of a row than keep_bytes. */
 enum split_state { SPLIT_START, SPLIT_ROWS, SPLIT_AFTER };
+enum split_quoting { SPLIT_FIELD_START, SPLIT_PLAIN, SPLIT_QUOTED, SPLIT_QUOTE };
 struct splitter {
     enum ingest_format format;
     enum split_state state;
@@ -134,6 +190,8 @@ struct splitter {
     uint32_t depth;   /* in an array: of brackets inside the element */
     bool in_string, in_escape;
     bool had_comma;
+    uint8_t delimiter, quote;   /* CSV */
+    enum split_quoting quoting; /* CSV: of the row in progress */
     /* A whole row; *(text + length) and all up to readable_end can be read, unless row_bytes > length: then it was cut. */
     enum err_code (*take)(void *context, const uint8_t *text, size_t length, const uint8_t *readable_end,
                           size_t row_bytes, struct error *err);

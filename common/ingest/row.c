@@ -102,13 +102,14 @@ static const uint8_t *token_end(const uint8_t *p, const uint8_t *end)
 /* A reason is text: what it quotes is cut at a whole character, before anything that is none. */
 const uint8_t *ingest_bad_value(struct row_parser *parser, int column, const char *expected, const uint8_t *p)
 {
-    if (p >= parser->end) {
+    const char *quote = parser->field_end != NULL ? "\"" : ""; /* strings of JSON have their own */
+    if (parser->field_end == NULL && p >= parser->end) {
         return ingest_bad(parser, column, "expected %s but found the end of the row", expected);
     }
-    if (*p == '{' || *p == '[') {
+    if (parser->field_end == NULL && (*p == '{' || *p == '[')) {
         return ingest_bad(parser, column, "expected %s but found an %s", expected, *p == '{' ? "object" : "array");
     }
-    size_t length = (size_t)(token_end(p, parser->end) - p);
+    size_t length = (size_t)((parser->field_end != NULL ? parser->field_end : token_end(p, parser->end)) - p);
     size_t shown = length < QUOTED_BYTES ? length : QUOTED_BYTES;
     size_t valid = text_utf8_valid_prefix((const char *)p, shown);
     for (size_t i = 0; i < valid; i++) {
@@ -116,11 +117,11 @@ const uint8_t *ingest_bad_value(struct row_parser *parser, int column, const cha
             valid = i;
         }
     }
-    if (valid == 0) {
+    if (valid == 0 && length > 0) {
         return ingest_bad(parser, column, "expected %s but found byte 0x%02x", expected, *p);
     }
-    return ingest_bad(parser, column, "expected %s but found %.*s%s", expected, (int)valid, (const char *)p,
-                      valid < length ? "..." : "");
+    return ingest_bad(parser, column, "expected %s but found %s%.*s%s%s", expected, quote, (int)valid, (const char *)p,
+                      valid < length ? "..." : "", quote);
 }
 
 /* --- members ----------------------------------------------------------------------------------------------------- */
@@ -161,7 +162,7 @@ static const uint8_t *parse_name(struct row_parser *parser, const uint8_t *p, si
     if (next == NULL) {
         return NULL;
     }
-    *out_column = schema_find(parser->schema, (const char *)name, length);
+    *out_column = ingest_name_find(parser->schema, (const char *)name, length);
     if (is_predicted && *out_column >= 0) {
         parser->predicted[position] = (uint16_t)*out_column;
     }

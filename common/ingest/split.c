@@ -81,6 +81,66 @@ static enum err_code feed_lines(struct splitter *splitter, const uint8_t *data, 
     return OK;
 }
 
+/* --- CSV --------------------------------------------------------------------------------------------------------- */
+
+/* The newline that ends the row that goes on at p, or NULL when it lies in a later piece. A quote opens only where a field
+ * begins, so that one inside a field, which is wrong, does not swallow the rows that follow. */
+static const uint8_t *find_row_end(struct splitter *splitter, const uint8_t *p, const uint8_t *end)
+{
+    while (p < end) {
+        if (splitter->quoting == SPLIT_QUOTED) {
+            const uint8_t *quote = memchr(p, splitter->quote, (size_t)(end - p));
+            if (quote == NULL) {
+                return NULL;
+            }
+            splitter->quoting = SPLIT_QUOTE;
+            p = quote + 1;
+        } else if (*p == splitter->quote && splitter->quoting != SPLIT_PLAIN) {
+            splitter->quoting = SPLIT_QUOTED; /* a field begins with it, or it is doubled */
+            p++;
+        } else {
+            const uint8_t *start = p;
+            bool high = false;
+            p = ingest_csv_find(p, end, end, splitter->quote, '\n', &high);
+            bool begins = p > start ? p[-1] == splitter->delimiter : splitter->quoting == SPLIT_FIELD_START;
+            splitter->quoting = begins ? SPLIT_FIELD_START : SPLIT_PLAIN;
+            if (p < end && *p == '\n') {
+                return p;
+            }
+            p += p < end && !begins; /* a quote inside a field */
+        }
+    }
+    return NULL;
+}
+
+static enum err_code end_csv_row(struct splitter *splitter, const uint8_t *start, size_t length,
+                                 const uint8_t *readable_end, struct error *err)
+{
+    splitter->quoting = SPLIT_FIELD_START;
+    bool is_empty = splitter->row_bytes == 0 && (length == 0 || (length == 1 && *start == '\r'));
+    bool is_cut_end = splitter->row_bytes == 1 && length == 0 && splitter->carry.data[0] == '\r';
+    if (is_empty || is_cut_end) {
+        splitter->row_bytes = 0;
+        buf_clear(&splitter->carry);
+        return OK;
+    }
+    return end_row(splitter, start, length, readable_end, err);
+}
+
+static enum err_code feed_csv(struct splitter *splitter, const uint8_t *data, size_t length, struct error *err)
+{
+    const uint8_t *end = data + length;
+    while (data < end) {
+        const uint8_t *newline = find_row_end(splitter, data, end);
+        if (newline == NULL) {
+            return carry_append(splitter, data, (size_t)(end - data), err);
+        }
+        TRY(end_csv_row(splitter, data, (size_t)(newline - data), end, err));
+        data = newline + 1;
+    }
+    return OK;
+}
+
 /* --- arrays ------------------------------------------------------------------------------------------------------ */
 
 /* The end of the element that goes on at p: its comma or the bracket that closes the array; NULL when it lies in a later
@@ -155,18 +215,27 @@ static enum err_code feed_array(struct splitter *splitter, const uint8_t *p, siz
     return OK;
 }
 
-/* --- both -------------------------------------------------------------------------------------------------------- */
+/* --- all --------------------------------------------------------------------------------------------------------- */
 
 enum err_code ingest_split_feed(struct splitter *splitter, const uint8_t *data, size_t length, struct error *err)
 {
-    return splitter->format == INGEST_NDJSON ? feed_lines(splitter, data, length, err)
-                                             : feed_array(splitter, data, length, err);
+    switch (splitter->format) {
+    case INGEST_NDJSON: return feed_lines(splitter, data, length, err);
+    case INGEST_JSON_ARRAY: return feed_array(splitter, data, length, err);
+    case INGEST_CSV: return feed_csv(splitter, data, length, err);
+    case INGEST_PARQUET:
+    case INGEST_FORMAT_COUNT: break;
+    }
+    return err_set(err, ERR_INVALID, "expected a format that comes in rows");
 }
 
 enum err_code ingest_split_finish(struct splitter *splitter, struct error *err)
 {
     if (splitter->format == INGEST_NDJSON) {
         return end_line(splitter, NULL, 0, NULL, err);
+    }
+    if (splitter->format == INGEST_CSV) {
+        return end_csv_row(splitter, NULL, 0, NULL, err);
     }
     switch (splitter->state) {
     case SPLIT_START: return err_set(err, ERR_INVALID, "expected an array of rows but the body is empty");

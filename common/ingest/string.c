@@ -217,9 +217,43 @@ static inline void copy_steps(uint8_t *to, const uint8_t *from, size_t length)
     }
 }
 
-const uint8_t *ingest_string_parse_into(struct row_parser *parser, uint32_t column, const uint8_t *p)
+/* Room for `length` bytes and a step more at the end of the column's data; NULL when out of memory. */
+static uint8_t *data_room(struct row_parser *parser, uint32_t column, size_t length)
 {
     struct batch *batch = parser->batch;
+    if (UNLIKELY(batch_data_room(batch, column) < length + STEP_BYTES)) {
+        enum err_code code = batch_reserve_data(batch, column, length + STEP_BYTES, parser->err);
+        if (code != OK) {
+            (void)ingest_failed(parser, code);
+            return NULL;
+        }
+    }
+    return batch_data_end(batch, column);
+}
+
+static inline void copy_text(const struct row_parser *parser, uint8_t *out, const uint8_t *p, size_t length)
+{
+    enum { LONGEST_IN_STEPS = 256 };
+    if (length <= LONGEST_IN_STEPS && (size_t)(parser->readable_end - p) >= length + STEP_BYTES) {
+        copy_steps(out, p, length);
+    } else {
+        memcpy(out, p, length);
+    }
+}
+
+bool ingest_string_store(struct row_parser *parser, uint32_t column, const uint8_t *text, size_t length)
+{
+    uint8_t *out = data_room(parser, column, length);
+    if (UNLIKELY(out == NULL)) {
+        return false;
+    }
+    copy_text(parser, out, text, length);
+    batch_set_written(parser->batch, column, length);
+    return true;
+}
+
+const uint8_t *ingest_string_parse_into(struct row_parser *parser, uint32_t column, const uint8_t *p)
+{
     bool high = false;
     const uint8_t *stop = ingest_string_scan(p, parser->end, parser->readable_end, &high);
     const uint8_t *quote = stop < parser->end && *stop == '"' ? stop : find_end(parser, (int)column, stop, &high);
@@ -227,21 +261,16 @@ const uint8_t *ingest_string_parse_into(struct row_parser *parser, uint32_t colu
         return NULL;
     }
     size_t length = (size_t)(quote - p);
-    if (UNLIKELY(batch_data_room(batch, column) < length + STEP_BYTES)) {
-        enum err_code code = batch_reserve_data(batch, column, length + STEP_BYTES, parser->err);
-        if (code != OK) {
-            return ingest_failed(parser, code);
-        }
+    uint8_t *out = data_room(parser, column, length);
+    if (UNLIKELY(out == NULL)) {
+        return NULL;
     }
-    uint8_t *out = batch_data_end(batch, column);
     if (UNLIKELY(quote != stop)) {
         length = (size_t)(unescape(p, quote, out) - out);
-    } else if (length <= 256 && (size_t)(parser->readable_end - p) >= length + STEP_BYTES) {
-        copy_steps(out, p, length);
     } else {
-        memcpy(out, p, length);
+        copy_text(parser, out, p, length);
     }
-    batch_set_written(batch, column, length);
+    batch_set_written(parser->batch, column, length);
     return quote + 1;
 }
 

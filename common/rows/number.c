@@ -58,24 +58,31 @@ static const uint8_t *scan_exponent(const uint8_t *p, int32_t *out)
     return p;
 }
 
-const uint8_t *number_scan(const uint8_t *p, struct number *out)
+/* Loose: see number_scan_loose. Inlined into both, so that each has only what is its own. */
+__attribute__((always_inline)) static inline const uint8_t *scan(const uint8_t *p, bool is_loose, struct number *out)
 {
     struct digits digits = {0};
     int32_t exponent = 0;
     bool is_negative = *p == '-';
-    p += is_negative;
-    if (!is_digit(*p) || (*p == '0' && is_digit(p[1]))) {
+    p += is_negative || (is_loose && *p == '+');
+    if (!is_loose && (!is_digit(*p) || (*p == '0' && is_digit(p[1])))) {
         return NULL;
     }
+    const uint8_t *whole = p;
     p = gather_digits(p, &digits);
+    bool has_digits = p > whole;
     int32_t dropped = digits.dropped;
     if (*p == '.') {
         const uint8_t *fraction = p + 1;
         p = gather_digits(fraction, &digits);
-        if (p == fraction) {
+        if (p == fraction && (!is_loose || !has_digits)) {
             return NULL;
         }
+        has_digits = true;
         exponent = (int32_t)(fraction - p) + (digits.dropped - dropped);
+    }
+    if (!has_digits) {
+        return NULL;
     }
     exponent += dropped;
     if ((*p | 0x20) == 'e') {
@@ -89,6 +96,16 @@ const uint8_t *number_scan(const uint8_t *p, struct number *out)
     *out = (struct number){
         .mantissa = digits.mantissa, .exponent = exponent, .is_negative = is_negative, .is_cut = digits.is_cut};
     return p;
+}
+
+const uint8_t *number_scan(const uint8_t *p, struct number *out)
+{
+    return scan(p, false, out);
+}
+
+const uint8_t *number_scan_loose(const uint8_t *p, struct number *out)
+{
+    return scan(p, true, out);
 }
 
 /* *out_rest: something was dropped. False when it grows beyond the limit. */

@@ -23,6 +23,9 @@ enum number_fit { NUMBER_FITS, NUMBER_NEEDS_ROUNDING, NUMBER_OUT_OF_RANGE };
  * none. It is read up to the first byte that cannot belong to it: there must be one. */
 const uint8_t *number_scan(const uint8_t *text, struct number *out);
 
+/* The same, also with a plus sign, leading zeros, or no digit on one side of the point: +007, .5, 5. */
+const uint8_t *number_scan_loose(const uint8_t *text, struct number *out);
+
 /* value * 10^scale as an integer with a magnitude of at most `limit` (one more when negative and limit is INT64_MAX). */
 enum number_fit number_to_scaled(const struct number *number, int scale, uint64_t limit, int64_t *out);
 /* The same, but what is behind the last place is dropped towards the smaller number: it never needs rounding. */

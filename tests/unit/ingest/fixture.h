@@ -8,10 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "common/base/buf.h"
 #include "common/ingest/ingest.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -91,6 +93,42 @@ __attribute__((unused)) static void value_text(const struct batch *batch, uint32
         break;
     case COLUMN_TYPE_COUNT: fail();
     }
+}
+
+/* What came of a body, as text: "ok <i64> <s>" for rows, "<row> <column>: <reason> | <text>" for rejects. */
+__attribute__((unused)) static void describe(struct ingest *ingest, struct buf *out)
+{
+    const struct batch *batch = ingest_batch(ingest);
+    char text[256];
+    size_t count;
+    const struct ingest_reject *rejects = ingest_rejects(ingest, &count);
+    buf_clear(out);
+    for (uint32_t i = 0; i < batch->row_count; i++) {
+        value_text(batch, I64, i, text, sizeof text);
+        assert_int_equal(buf_printf(out, NULL, "ok %s ", text), OK);
+        value_text(batch, STRING, i, text, sizeof text);
+        assert_int_equal(buf_printf(out, NULL, "%s\n", text), OK);
+    }
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(buf_printf(out, NULL, "%" PRIu64 " %s: %s | %.*s\n", rejects[i].row,
+                                    rejects[i].column == NULL ? "-" : rejects[i].column, rejects[i].reason,
+                                    (int)rejects[i].text_bytes, rejects[i].text),
+                         OK);
+    }
+    assert_non_null(buf_text(out));
+}
+
+/* Feeds the body in pieces of so many bytes, each in memory of its own so that a step beyond is seen. */
+__attribute__((unused)) static enum err_code feed_pieces(struct ingest *ingest, const void *body, size_t length,
+                                                         size_t piece, struct error *err)
+{
+    for (size_t at = 0; at < length; at += piece) {
+        size_t bytes = length - at < piece ? length - at : piece;
+        AUTO(free_auto) void *copy = malloc(bytes);
+        memcpy(copy, (const uint8_t *)body + at, bytes);
+        TRY(ingest_feed(ingest, copy, bytes, err));
+    }
+    return ingest_finish(ingest, err);
 }
 
 #endif
