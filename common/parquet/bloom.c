@@ -20,7 +20,7 @@ size_t parquet_bloom_bytes(uint64_t distinct, double fpp)
     return bytes;
 }
 
-static size_t block_offset(size_t filter_bytes, uint64_t hash)
+size_t parquet_bloom_block_offset(size_t filter_bytes, uint64_t hash)
 {
     return (size_t)((hash >> 32) * (filter_bytes / BLOOM_BLOCK_BYTES) >> 32) * BLOOM_BLOCK_BYTES;
 }
@@ -32,7 +32,7 @@ static uint32_t word_mask(uint32_t key, size_t word)
 
 void parquet_bloom_insert(uint8_t *filter, size_t filter_bytes, uint64_t hash)
 {
-    uint8_t *block = filter + block_offset(filter_bytes, hash);
+    uint8_t *block = filter + parquet_bloom_block_offset(filter_bytes, hash);
     uint32_t words[WORDS];
     memcpy(words, block, sizeof words);
     for (size_t i = 0; i < WORDS; i++) {
@@ -44,7 +44,7 @@ void parquet_bloom_insert(uint8_t *filter, size_t filter_bytes, uint64_t hash)
 bool parquet_bloom_may_contain(const uint8_t *filter, size_t filter_bytes, uint64_t hash)
 {
     uint32_t words[WORDS];
-    memcpy(words, filter + block_offset(filter_bytes, hash), sizeof words);
+    memcpy(words, filter + parquet_bloom_block_offset(filter_bytes, hash), sizeof words);
     for (size_t i = 0; i < WORDS; i++) {
         if ((words[i] & word_mask((uint32_t)hash, i)) == 0) {
             return false;

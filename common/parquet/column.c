@@ -16,10 +16,14 @@ void parquet_column_reader_done(struct column_reader *reader)
     buf_done(&reader->levels);
 }
 
-void parquet_column_reader_start(struct column_reader *reader, uint64_t begin, uint64_t end, uint64_t rows)
+void parquet_column_reader_start(struct column_reader *reader, const struct column_chunk *chunk)
 {
-    parquet_page_reader_start(&reader->pages, begin, end);
-    reader->rows_left = rows;
+    parquet_page_reader_start(&reader->pages, chunk->begin, chunk->end);
+    reader->places = chunk->places;
+    reader->begin = chunk->begin;
+    reader->rows = chunk->rows;
+    reader->rows_left = chunk->rows;
+    reader->indexed_rows = 0;
     reader->has_dictionary = false;
     reader->page_rows = 0;
     reader->page_at = 0;
@@ -189,6 +193,66 @@ static void mark_nulls(const struct part *part, struct batch *batch, uint32_t in
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
+static size_t count_ones(const uint8_t *levels, size_t count)
+{
+    size_t ones = 0;
+    for (size_t i = 0; i < count; i++) {
+        ones += levels[i];
+    }
+    return ones;
+}
+
+static void pass_in_page(struct column_reader *reader, uint32_t rows)
+{
+    reader->dense_at += reader->has_nulls ? count_ones(reader->levels.data + reader->page_at, rows) : rows;
+    reader->page_at += rows;
+}
+
+/* The index says in which page a row is: at most the rows before it in that page are left to pass by. */
+static enum err_code jump(struct column_reader *reader, uint64_t *rows, struct error *err)
+{
+    const struct meta_offset_index *places = &reader->places;
+    uint64_t wanted = reader->rows - reader->rows_left + *rows;
+    size_t low = 0, high = places->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        *((uint64_t)places->pages[middle].first_row <= wanted ? &low : &high) = middle;
+    }
+    const struct page_place *place = &places->pages[low];
+    if ((uint64_t)place->offset <= reader->pages.at) {
+        return OK; /* it is the page that comes next */
+    }
+    if (reader->pages.at == reader->begin && (uint64_t)places->pages[0].offset > reader->begin) {
+        TRY(parquet_column_dictionary_load(reader, err));
+    }
+    uint64_t end_row = low + 1 < places->count ? (uint64_t)places->pages[low + 1].first_row : reader->rows;
+    reader->pages.at = (uint64_t)place->offset;
+    reader->rows_left = reader->rows - (uint64_t)place->first_row;
+    reader->indexed_rows = end_row - (uint64_t)place->first_row;
+    *rows = wanted - (uint64_t)place->first_row;
+    return OK;
+}
+
+enum err_code parquet_column_reader_skip(struct column_reader *reader, uint64_t rows, struct error *err)
+{
+    uint32_t here = reader->page_rows - reader->page_at;
+    here = rows < here ? (uint32_t)rows : here;
+    pass_in_page(reader, here);
+    rows -= here;
+    if (rows > 0 && reader->places.count > 0) {
+        TRY(jump(reader, &rows, err));
+    }
+    while (rows > 0) {
+        uint64_t before = reader->rows_left;
+        TRY(parquet_column_page_load(reader, rows, err));
+        rows -= before - reader->rows_left - reader->page_rows;
+        here = rows < reader->page_rows ? (uint32_t)rows : reader->page_rows;
+        pass_in_page(reader, here);
+        rows -= here;
+    }
+    return OK;
+}
+
 static struct part next_part(const struct column_reader *reader, uint32_t slot, uint32_t most)
 {
     uint32_t left = reader->page_rows - reader->page_at;
@@ -202,10 +266,7 @@ static struct part next_part(const struct column_reader *reader, uint32_t slot, 
     part.dense_count = part.rows;
     if (reader->has_nulls) {
         part.levels = reader->levels.data + reader->page_at;
-        part.dense_count = 0;
-        for (uint32_t i = 0; i < part.rows; i++) {
-            part.dense_count += part.levels[i];
-        }
+        part.dense_count = count_ones(part.levels, part.rows);
         part.levels = part.dense_count < part.rows ? part.levels : NULL;
     }
     return part;
@@ -216,7 +277,7 @@ enum err_code parquet_column_reader_read(struct column_reader *reader, struct ba
 {
     for (uint32_t done = 0; done < rows;) {
         if (reader->page_at == reader->page_rows) {
-            TRY(parquet_column_page_load(reader, err));
+            TRY(parquet_column_page_load(reader, 0, err));
             continue; /* a page may have no rows */
         }
         struct part part = next_part(reader, done, rows - done);

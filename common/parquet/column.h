@@ -9,8 +9,12 @@
 struct column_reader {
     struct values_form form;
     struct page_reader pages;
-    uint64_t end_row;   /* in the file: behind the last row of the chunk */
-    uint64_t rows_left; /* of the chunk, in pages not yet read */
+    struct meta_offset_index places; /* borrowed; no pages: it is read front to back */
+    uint64_t begin;                  /* of the chunk, in the file */
+    uint64_t rows;                   /* of the chunk */
+    uint64_t end_row;                /* in the file: behind the last row of the chunk */
+    uint64_t rows_left;              /* of the chunk, in pages not yet read */
+    uint64_t indexed_rows;           /* that the page to come has, as the index says; 0: no matter */
     bool has_dictionary;
     struct values dictionary;
     /* the page in progress */
@@ -24,8 +28,15 @@ struct column_reader {
 
 void parquet_column_reader_done(struct column_reader *reader);
 
-/* Begins a column chunk of `rows` rows at [begin, end) of the file. */
-void parquet_column_reader_start(struct column_reader *reader, uint64_t begin, uint64_t end, uint64_t rows);
+/* A column chunk at [begin, end) of the file. */
+struct column_chunk {
+    uint64_t begin, end, rows;
+    struct meta_offset_index places; /* borrowed while it is read; no pages when not known */
+};
+void parquet_column_reader_start(struct column_reader *reader, const struct column_chunk *chunk);
+
+/* Passes by the next rows, of which there are more. Pages that hold no other rows are not read. */
+MUST_CHECK enum err_code parquet_column_reader_skip(struct column_reader *reader, uint64_t rows, struct error *err);
 
 /* Fills slots [0, rows) of the column in an empty batch that has room for them. row_count is left to the caller. */
 MUST_CHECK enum err_code parquet_column_reader_read(struct column_reader *reader, struct batch *batch, uint32_t column,

@@ -121,10 +121,6 @@ static enum err_code load_data(struct column_reader *reader, struct page *page, 
 {
     size_t dense;
     int32_t encoding = page->header.encoding;
-    if ((uint64_t)page->header.value_count > reader->rows_left) {
-        return err_set(err, ERR_CORRUPT, "expected at most %llu more values but a page has %d",
-                       (unsigned long long)reader->rows_left, page->header.value_count);
-    }
     TRY(load_levels(reader, page, &dense, err));
     reader->coded = encoding == ENCODING_RLE_DICTIONARY || encoding == ENCODING_PLAIN_DICTIONARY;
     if (reader->coded) {
@@ -141,14 +137,35 @@ static enum err_code load_data(struct column_reader *reader, struct page *page, 
     return OK;
 }
 
-enum err_code parquet_column_page_load(struct column_reader *reader, struct error *err)
+enum err_code parquet_column_page_load(struct column_reader *reader, uint64_t pass_rows, struct error *err)
 {
     struct page page;
     for (;;) {
-        TRY(parquet_page_next(&reader->pages, &page, err));
+        TRY(parquet_page_next(&reader->pages, pass_rows, &page, err));
+        uint64_t rows = page.header.type == PAGE_DICTIONARY ? 0 : (uint64_t)page.header.value_count;
+        if (page.passed_rows + rows > reader->rows_left) {
+            return err_set(err, ERR_CORRUPT, "expected at most %" PRIu64 " more values but pages have %" PRIu64,
+                           reader->rows_left, page.passed_rows + rows);
+        }
+        if (reader->indexed_rows > 0 && rows + page.passed_rows > 0 &&
+            rows + page.passed_rows != reader->indexed_rows) {
+            return err_set(err, ERR_CORRUPT,
+                           "expected a page of %" PRIu64 " rows, as the index says, but it has %" PRIu64,
+                           reader->indexed_rows, rows);
+        }
+        reader->indexed_rows = rows + page.passed_rows > 0 ? 0 : reader->indexed_rows;
+        reader->rows_left -= page.passed_rows;
+        pass_rows -= page.passed_rows;
         if (page.header.type != PAGE_DICTIONARY) {
             return load_data(reader, &page, err);
         }
         TRY(load_dictionary(reader, &page, err));
     }
+}
+
+enum err_code parquet_column_dictionary_load(struct column_reader *reader, struct error *err)
+{
+    struct page page;
+    TRY(parquet_page_next(&reader->pages, 0, &page, err));
+    return page.header.type == PAGE_DICTIONARY ? load_dictionary(reader, &page, err) : OK;
 }

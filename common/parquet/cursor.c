@@ -1,7 +1,8 @@
 #include <inttypes.h>
 
 #include "common/parquet/column.h"
-#include "common/parquet/reader_internal.h"
+#include "common/parquet/page_index.h"
+#include "common/parquet/prune.h"
 
 enum { DEFAULT_BATCH_ROWS = 8192 };
 
@@ -17,8 +18,14 @@ struct parquet_cursor {
     struct column_reader *columns;
     struct batch *batch;
     size_t next_group;
-    uint64_t group_rows_left;
-    uint64_t group_end_row; /* in the file */
+    uint64_t group_end_row;         /* in the file */
+    struct pruner *pruner;          /* NULL: every row */
+    struct arena *places;           /* where pages stand, of the row group in progress */
+    struct row_range whole;         /* of a row group */
+    const struct row_range *ranges; /* that are left of it; the first one in progress */
+    size_t range_count;
+    uint64_t row; /* the next one, in the row group */
+    struct parquet_skipped skipped;
 };
 
 static enum err_code choose_columns(struct parquet_cursor *cursor, const struct parquet_cursor_options *options,
@@ -86,6 +93,13 @@ enum err_code parquet_cursor_open(struct parquet_reader *reader, const struct pa
     cursor->batch_rows = cursor->batch_rows < BATCH_MAX_ROWS ? cursor->batch_rows : BATCH_MAX_ROWS;
     TRY(choose_columns(cursor, options, err));
     TRY(choose_row_groups(cursor, options, err));
+    if (options->predicate != NULL || options->range_count > 0) {
+        TRY(parquet_pruner_new(reader, options, &cursor->pruner, err));
+    }
+    cursor->places = arena_new(0);
+    if (cursor->places == NULL) {
+        return err_no_memory(err, 0);
+    }
     TRY(codec_new(0, &cursor->codec, err));
     TRY(batch_new(&cursor->schema, 0, &cursor->batch, err));
     *out = TAKE(cursor);
@@ -100,6 +114,8 @@ void parquet_cursor_free(struct parquet_cursor *cursor)
     for (size_t i = 0; cursor->columns != NULL && i < cursor->schema.column_count; i++) {
         parquet_column_reader_done(&cursor->columns[i]);
     }
+    parquet_pruner_free(cursor->pruner);
+    arena_free(cursor->places);
     batch_free(cursor->batch);
     codec_free(cursor->codec);
     free(cursor->columns);
@@ -114,56 +130,111 @@ const struct schema *parquet_cursor_schema(const struct parquet_cursor *cursor)
     return &cursor->schema;
 }
 
-static void start_group(struct parquet_cursor *cursor, const struct meta_row_group *group)
+/* `jumps`: some pages will not be wanted. */
+static enum err_code start_column(struct parquet_cursor *cursor, size_t row_group, size_t i, bool jumps,
+                                  struct error *err)
 {
-    for (size_t i = 0; i < cursor->schema.column_count; i++) {
-        struct column_reader *column = &cursor->columns[i];
-        const struct column_layout *layout = &cursor->reader->layouts[cursor->indexes[i]];
-        const struct meta_chunk *chunk = &group->chunks[layout->chunk];
-        uint64_t begin, end;
-        column->form = (struct values_form){*layout, cursor->schema.columns[i].type, cursor->round_times};
-        column->pages.source = &cursor->reader->source;
-        column->pages.codec = cursor->codec;
-        column->end_row = cursor->group_end_row;
-        (void)parquet_codec_kind(chunk->codec, &column->pages.kind); /* known since the file was opened */
-        parquet_reader_chunk_range(cursor->reader, chunk, &begin, &end);
-        parquet_column_reader_start(column, begin, end, (uint64_t)group->row_count);
+    const struct parquet_reader *file = cursor->reader;
+    const struct meta_row_group *group = &file->meta.row_groups[row_group];
+    struct column_reader *column = &cursor->columns[i];
+    const struct column_layout *layout = &file->layouts[cursor->indexes[i]];
+    struct column_chunk chunk = {.rows = (uint64_t)group->row_count};
+    column->form = (struct values_form){*layout, cursor->schema.columns[i].type, cursor->round_times};
+    column->pages.source = &file->source;
+    column->pages.codec = cursor->codec;
+    column->end_row = cursor->group_end_row;
+    (void)parquet_codec_kind(group->chunks[layout->chunk].codec,
+                             &column->pages.kind); /* known since the file was opened */
+    parquet_reader_chunk_range(file, &group->chunks[layout->chunk], &chunk.begin, &chunk.end);
+    if (jumps) {
+        TRY(parquet_page_index_places(file, row_group, cursor->indexes[i], cursor->places, &chunk.places, err));
     }
-    cursor->group_rows_left = (uint64_t)group->row_count;
+    parquet_column_reader_start(column, &chunk);
+    return OK;
 }
 
-static enum err_code read_columns(struct parquet_cursor *cursor, uint32_t rows, struct error *err)
+/* Leaves no ranges where none of its rows is wanted. */
+static enum err_code start_group(struct parquet_cursor *cursor, size_t index, struct error *err)
 {
-    for (uint32_t i = 0; i < cursor->schema.column_count; i++) {
-        if (parquet_column_reader_read(&cursor->columns[i], cursor->batch, i, rows, err) != OK) {
-            return err_wrap(err, "column \"%s\" of row group %zu", cursor->schema.columns[i].name,
-                            cursor->next_group - 1);
+    uint64_t rows = (uint64_t)cursor->reader->meta.row_groups[index].row_count, kept = 0;
+    cursor->group_end_row += rows;
+    if (!cursor->row_groups[index] || rows == 0) {
+        return OK;
+    }
+    cursor->whole = (struct row_range){0, rows};
+    cursor->ranges = &cursor->whole;
+    cursor->range_count = 1;
+    if (cursor->pruner != NULL) {
+        TRY(parquet_pruner_rows(cursor->pruner, index, &cursor->ranges, &cursor->range_count, err));
+    }
+    for (size_t i = 0; i < cursor->range_count; i++) {
+        kept += cursor->ranges[i].end - cursor->ranges[i].first;
+    }
+    cursor->skipped.rows += rows - kept;
+    cursor->skipped.row_groups += kept == 0;
+    cursor->row = 0;
+    arena_reset(cursor->places);
+    for (size_t i = 0; i < cursor->schema.column_count && kept > 0; i++) {
+        TRY(start_column(cursor, index, i, kept < rows, err));
+    }
+    return OK;
+}
+
+static enum err_code wrap_column(const struct parquet_cursor *cursor, uint32_t column, struct error *err)
+{
+    return err_wrap(err, "column \"%s\" of row group %zu", cursor->schema.columns[column].name, cursor->next_group - 1);
+}
+
+static enum err_code skip_rows(struct parquet_cursor *cursor, uint64_t rows, struct error *err)
+{
+    for (uint32_t i = 0; i < cursor->schema.column_count && rows > 0; i++) {
+        if (parquet_column_reader_skip(&cursor->columns[i], rows, err) != OK) {
+            return wrap_column(cursor, i, err);
         }
     }
+    return OK;
+}
+
+static enum err_code read_rows(struct parquet_cursor *cursor, uint32_t rows, struct error *err)
+{
+    batch_clear(cursor->batch);
+    TRY(batch_reserve(cursor->batch, rows, err));
+    for (uint32_t i = 0; i < cursor->schema.column_count; i++) {
+        if (parquet_column_reader_read(&cursor->columns[i], cursor->batch, i, rows, err) != OK) {
+            return wrap_column(cursor, i, err);
+        }
+    }
+    cursor->batch->row_count = rows;
     return OK;
 }
 
 enum err_code parquet_cursor_next(struct parquet_cursor *cursor, const struct batch **out, struct error *err)
 {
-    while (cursor->group_rows_left == 0) {
+    while (cursor->range_count == 0) {
         if (cursor->next_group == cursor->reader->meta.row_group_count) {
             *out = NULL;
             return OK;
         }
-        size_t index = cursor->next_group++;
-        const struct meta_row_group *group = &cursor->reader->meta.row_groups[index];
-        cursor->group_end_row += (uint64_t)group->row_count;
-        if (cursor->row_groups[index]) {
-            start_group(cursor, group);
-        }
+        TRY(start_group(cursor, cursor->next_group++, err));
     }
-    uint32_t rows =
-        cursor->group_rows_left < cursor->batch_rows ? (uint32_t)cursor->group_rows_left : cursor->batch_rows;
-    batch_clear(cursor->batch);
-    TRY(batch_reserve(cursor->batch, rows, err));
-    TRY(read_columns(cursor, rows, err));
-    cursor->batch->row_count = rows;
-    cursor->group_rows_left -= rows;
+    const struct row_range *range = cursor->ranges;
+    if (cursor->row < range->first) {
+        TRY(skip_rows(cursor, range->first - cursor->row, err));
+        cursor->row = range->first;
+    }
+    uint64_t left = range->end - cursor->row;
+    uint32_t rows = left < cursor->batch_rows ? (uint32_t)left : cursor->batch_rows;
+    TRY(read_rows(cursor, rows, err));
+    cursor->row += rows;
+    if (cursor->row == range->end) {
+        cursor->ranges++;
+        cursor->range_count--;
+    }
     *out = cursor->batch;
     return OK;
+}
+
+struct parquet_skipped parquet_cursor_skipped(const struct parquet_cursor *cursor)
+{
+    return cursor->skipped;
 }

@@ -173,7 +173,9 @@ struct meta_file {
     size_t sorting_count; /* of every row group; writing only */
     struct meta_sorting sorting[8];
     struct parquet_bytes created_by;
-    bool has_column_orders; /* then min_value and max_value mean something */
+    bool has_column_orders; /* writing: then min_value and max_value mean something */
+    size_t order_count;     /* reading: one byte for each leaf, 1 where its bounds are in the order of its type */
+    uint8_t *typed_orders;
 };
 
 /* Everything decoded lives in the arena or borrows from `data`. ERR_CORRUPT when it is not thrift or lacks a required
@@ -181,6 +183,31 @@ struct meta_file {
 MUST_CHECK enum err_code parquet_meta_decode(const void *data, size_t length, struct arena *arena,
                                              struct meta_file *out, struct error *err);
 MUST_CHECK enum err_code parquet_meta_encode(const struct meta_file *meta, struct buf *out, struct error *err);
+
+/* A data page in the offset index. */
+struct page_place {
+    int64_t offset;    /* of its header, in the file */
+    int32_t bytes;     /* header and payload */
+    int64_t first_row; /* in the row group */
+};
+
+struct meta_offset_index {
+    size_t count;
+    struct page_place *pages;
+};
+
+struct meta_column_index {
+    size_t count;
+    uint8_t *null_pages; /* 1: nothing but nulls, and no bounds */
+    struct parquet_bytes *min, *max;
+    int64_t *null_counts; /* NULL: not known */
+};
+
+/* As parquet_meta_decode; the lists of a column index are equally long. */
+MUST_CHECK enum err_code parquet_offset_index_decode(const void *data, size_t length, struct arena *arena,
+                                                     struct meta_offset_index *out, struct error *err);
+MUST_CHECK enum err_code parquet_column_index_decode(const void *data, size_t length, struct arena *arena,
+                                                     struct meta_column_index *out, struct error *err);
 
 struct page_header {
     int32_t type; /* enum parquet_page_type */

@@ -11,26 +11,6 @@ static struct parquet_bytes get_bytes(struct thrift_in *in, struct thrift_field 
     return bytes;
 }
 
-/* A list whose elements are allocated in the arena; NULL when it is empty or on failure. */
-static void *get_list(struct thrift_in *in, struct thrift_field field, struct arena *arena, size_t element_bytes,
-                      uint32_t most, size_t *out_count, struct thrift_field *out_element)
-{
-    uint32_t count = parquet_thrift_get_list(in, field, out_element);
-    *out_count = 0;
-    if (count > most) {
-        parquet_thrift_fail(in, "a list of the footer is longer than any file needs");
-        return NULL;
-    }
-    void *elements = count > 0 ? arena_zalloc(arena, count, element_bytes) : NULL;
-    if (count > 0 && elements == NULL) {
-        in->code = err_no_memory(in->err, count * element_bytes);
-        in->at = in->end;
-        return NULL;
-    }
-    *out_count = count;
-    return elements;
-}
-
 static void get_unit(struct thrift_in *in, struct thrift_field field, struct meta_element *out)
 {
     struct thrift_field member;
@@ -188,7 +168,8 @@ static void get_row_group(struct thrift_in *in, struct thrift_field field, struc
     while (parquet_thrift_next(in, &member)) {
         switch (member.id) {
         case 1:
-            out->chunks = get_list(in, member, arena, sizeof *out->chunks, MAX_ELEMENTS, &out->chunk_count, &element);
+            out->chunks = parquet_thrift_get_list_into(in, member, arena, sizeof *out->chunks, MAX_ELEMENTS,
+                                                       &out->chunk_count, &element);
             for (size_t i = 0; i < out->chunk_count && in->code == OK; i++) {
                 get_chunk(in, element, &out->chunks[i]);
             }
@@ -198,6 +179,19 @@ static void get_row_group(struct thrift_in *in, struct thrift_field field, struc
         default: parquet_thrift_skip(in, member);
         }
     }
+}
+
+/* Of the orders there are, only the one by type is known here. */
+static bool get_order(struct thrift_in *in, struct thrift_field field)
+{
+    struct thrift_field member;
+    bool typed = false;
+    parquet_thrift_enter(in, field);
+    while (parquet_thrift_next(in, &member)) {
+        typed |= member.id == 1;
+        parquet_thrift_skip(in, member);
+    }
+    return typed;
 }
 
 static void get_key_value(struct thrift_in *in, struct thrift_field field, struct meta_key_value *out)
@@ -219,30 +213,34 @@ static void get_member(struct thrift_in *in, struct thrift_field member, struct 
     switch (member.id) {
     case 1: out->version = parquet_thrift_get_i32(in, member); break;
     case 2:
-        out->elements = get_list(in, member, arena, sizeof *out->elements, MAX_ELEMENTS, &out->element_count, &element);
+        out->elements = parquet_thrift_get_list_into(in, member, arena, sizeof *out->elements, MAX_ELEMENTS,
+                                                     &out->element_count, &element);
         for (size_t i = 0; i < out->element_count && in->code == OK; i++) {
             get_element(in, element, &out->elements[i]);
         }
         break;
     case 3: out->row_count = parquet_thrift_get_i64(in, member); break;
     case 4:
-        out->row_groups =
-            get_list(in, member, arena, sizeof *out->row_groups, MAX_ROW_GROUPS, &out->row_group_count, &element);
+        out->row_groups = parquet_thrift_get_list_into(in, member, arena, sizeof *out->row_groups, MAX_ROW_GROUPS,
+                                                       &out->row_group_count, &element);
         for (size_t i = 0; i < out->row_group_count && in->code == OK; i++) {
             get_row_group(in, element, arena, &out->row_groups[i]);
         }
         break;
     case 5:
-        out->key_values =
-            get_list(in, member, arena, sizeof *out->key_values, MAX_KEY_VALUES, &out->key_value_count, &element);
+        out->key_values = parquet_thrift_get_list_into(in, member, arena, sizeof *out->key_values, MAX_KEY_VALUES,
+                                                       &out->key_value_count, &element);
         for (size_t i = 0; i < out->key_value_count && in->code == OK; i++) {
             get_key_value(in, element, &out->key_values[i]);
         }
         break;
     case 6: out->created_by = get_bytes(in, member); break;
     case 7:
-        out->has_column_orders = true;
-        parquet_thrift_skip(in, member);
+        out->typed_orders =
+            parquet_thrift_get_list_into(in, member, arena, 1, MAX_ELEMENTS, &out->order_count, &element);
+        for (size_t i = 0; i < out->order_count && in->code == OK; i++) {
+            out->typed_orders[i] = get_order(in, element);
+        }
         break;
     default: parquet_thrift_skip(in, member); /* encryption: each column says whether it is */
     }

@@ -121,16 +121,22 @@ static enum err_code unpack(struct page_reader *reader, struct page *page, struc
     return OK;
 }
 
-static bool is_wanted(const struct page_header *header)
+static bool is_data(const struct page_header *header)
 {
-    return header->has_body &&
-           (header->type == PAGE_DATA || header->type == PAGE_DATA_V2 || header->type == PAGE_DICTIONARY);
+    return header->has_body && (header->type == PAGE_DATA || header->type == PAGE_DATA_V2);
 }
 
-enum err_code parquet_page_next(struct page_reader *reader, struct page *out, struct error *err)
+static bool is_wanted(const struct page_header *header, uint64_t pass_rows)
+{
+    return is_data(header) ? header->value_count == 0 || (uint64_t)header->value_count > pass_rows
+                           : header->has_body && header->type == PAGE_DICTIONARY;
+}
+
+enum err_code parquet_page_next(struct page_reader *reader, uint64_t pass_rows, struct page *out, struct error *err)
 {
     struct page page;
-    do {
+    uint64_t passed = 0;
+    for (bool wanted = false; !wanted;) {
         size_t used;
         if (reader->at >= reader->end) {
             return err_set(err, ERR_CORRUPT, "expected another page but the column chunk ends at byte %" PRIu64,
@@ -139,16 +145,20 @@ enum err_code parquet_page_next(struct page_reader *reader, struct page *out, st
         TRY(read_header(reader, &page.header, &used, err));
         uint64_t at = reader->at + used;
         TRY(check_header(reader, &page.header, at, err));
-        if (is_wanted(&page.header)) {
+        wanted = is_wanted(&page.header, pass_rows - passed);
+        if (wanted) {
             TRY(read_bytes(reader, at, (size_t)page.header.compressed_bytes, &reader->raw, err));
             TRY(check_crc(reader, &page.header, at, err));
             enum err_code code = unpack(reader, &page, err);
             if (code != OK) {
                 return err_wrap(err, "page at byte %" PRIu64, at);
             }
+        } else if (is_data(&page.header)) {
+            passed += (uint64_t)page.header.value_count;
         }
         reader->at = at + (uint64_t)page.header.compressed_bytes;
-    } while (!is_wanted(&page.header));
+    }
+    page.passed_rows = passed;
     *out = page;
     return OK;
 }

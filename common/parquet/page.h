@@ -24,6 +24,7 @@ struct page_reader {
 
 struct page {
     struct page_header header;
+    uint64_t passed_rows;  /* of data pages before it that were passed by */
     struct encoded levels; /* definition levels of PAGE_DATA_V2; elsewhere empty */
     struct encoded values; /* PAGE_DATA: its levels first */
 };
@@ -32,8 +33,10 @@ void parquet_page_reader_done(struct page_reader *reader);
 /* Moves to another chunk of the same column; memory is kept. */
 void parquet_page_reader_start(struct page_reader *reader, uint64_t begin, uint64_t end);
 
-/* The next data or dictionary page (others are skipped). Its bytes live until the next call. ERR_CORRUPT at the end of
- * the chunk: the caller knows how many values there are. */
-MUST_CHECK enum err_code parquet_page_next(struct page_reader *reader, struct page *out, struct error *err);
+/* The next data or dictionary page (others are skipped). Data pages that are wholly within the next `pass_rows` rows are passed
+ * by: only their headers are read. Its bytes live until the next call. ERR_CORRUPT at the end of the chunk: the caller knows
+ * how many values there are. */
+MUST_CHECK enum err_code parquet_page_next(struct page_reader *reader, uint64_t pass_rows, struct page *out,
+                                           struct error *err);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "common/parquet/sink.h"
 #include "common/rows/batch.h"
+#include "common/rows/predicate.h"
 
 struct parquet_reader;
 
@@ -41,12 +42,26 @@ void parquet_reader_stats(const struct parquet_reader *reader, size_t row_group,
 /* A cursor reads some columns of some row groups front to back, page by page: memory is bounded by a page and a
  * dictionary per column. Several cursors of one reader may exist; one thread at a time. */
 struct parquet_cursor;
+
+/* Rows whose value of a column (an integer, a time or a decimal, unscaled) is within both ends; null never is. */
+struct parquet_range {
+    uint32_t column; /* index into the file's schema */
+    int64_t min, max;
+};
+
 struct parquet_cursor_options {
     const uint32_t *columns; /* indexes into the file's schema; NULL for all, and an error where one is not read */
     size_t column_count;
     const uint8_t *row_groups; /* one byte per row group: 1 reads it; NULL for all */
     uint32_t batch_rows;       /* 0 means 8192 */
     bool round_times;          /* times finer than a microsecond are rounded down; else they do not fit */
+    /* Conditions that all must hold. Row groups and pages that statistics, bloom filters and page indexes rule out are
+     * passed by without being read: rows that do not match are left out as far as that goes, rows that match never. Columns
+     * that are not among `columns` may be asked too. The predicate meets columns by id and is borrowed until the cursor is
+     * freed. */
+    const struct predicate *predicate; /* NULL: none */
+    const struct parquet_range *ranges;
+    size_t range_count;
 };
 MUST_CHECK enum err_code parquet_cursor_open(struct parquet_reader *reader,
                                              const struct parquet_cursor_options *options, struct parquet_cursor **out,
@@ -58,5 +73,11 @@ const struct schema *parquet_cursor_schema(const struct parquet_cursor *cursor);
 /* The next rows, at most batch_rows; *out is borrowed until the next call and is NULL at the end. */
 MUST_CHECK enum err_code parquet_cursor_next(struct parquet_cursor *cursor, const struct batch **out,
                                              struct error *err);
+/* What has been passed by so far, of the row groups that were chosen. */
+struct parquet_skipped {
+    size_t row_groups;
+    uint64_t rows; /* with those of the row groups */
+};
+struct parquet_skipped parquet_cursor_skipped(const struct parquet_cursor *cursor);
 
 #endif

@@ -48,61 +48,6 @@ enum err_code parquet_stats_encode(const struct column_stats *stats, struct aren
     return OK;
 }
 
-static bool is_nan(enum column_type type, const uint8_t *value)
-{
-    double wide = 0;
-    float narrow = 0;
-    if (type == COLUMN_DOUBLE) {
-        memcpy(&wide, value, sizeof wide);
-    } else if (type == COLUMN_FLOAT) {
-        memcpy(&narrow, value, sizeof narrow);
-    }
-    return isnan(wide) || isnan(narrow);
-}
-
-static bool decode_bound(const struct parquet_bytes *bytes, enum column_type type, bool may_cut, uint8_t *out,
-                         uint8_t *out_length)
-{
-    size_t width = column_type_width(type), length = bytes->length;
-    if (bytes->data == NULL || (width > 0 && length != width) || (length > COLUMN_STATS_VALUE_BYTES && !may_cut) ||
-        (width > 0 && is_nan(type, bytes->data))) {
-        return false;
-    }
-    length = length < COLUMN_STATS_VALUE_BYTES ? length : COLUMN_STATS_VALUE_BYTES;
-    memcpy(out, bytes->data, length);
-    *out_length = (uint8_t)length;
-    return true;
-}
-
-/* The deprecated bounds were compared as signed numbers: right for those, wrong for bytes. */
-static bool legacy_is_right(enum column_type type)
-{
-    return !column_type_is_variable(type) && type != COLUMN_UUID;
-}
-
-void parquet_stats_decode(const struct meta_statistics *statistics, const struct meta_file *meta,
-                          const struct column_layout *layout, struct column_stats *out)
-{
-    const struct parquet_bytes *min = &statistics->min, *max = &statistics->max;
-    if (statistics->null_count >= 0) {
-        out->null_count = (uint64_t)statistics->null_count;
-    } else if (layout->optional) {
-        out->null_count = 1; /* not known: neither none nor all */
-    }
-    if (layout->conversion != CONVERSION_NONE) {
-        return;
-    }
-    if (!meta->has_column_orders || min->data == NULL || max->data == NULL) {
-        if (!legacy_is_right(out->type)) {
-            return;
-        }
-        min = &statistics->legacy_min;
-        max = &statistics->legacy_max;
-    }
-    out->has_min = decode_bound(min, out->type, true, out->min, &out->min_length);
-    out->has_max = decode_bound(max, out->type, false, out->max, &out->max_length);
-}
-
 static bool only_nulls(const struct page_entry *page)
 {
     return page->stats.null_count == page->rows;

@@ -18,9 +18,16 @@ struct page_entry {
 /* Bounds in their written form, in the arena. Zeros get the sign that keeps the bound a bound. */
 MUST_CHECK enum err_code parquet_stats_encode(const struct column_stats *stats, struct arena *arena,
                                               struct meta_statistics *out, struct error *err);
-/* Only what can be trusted: `out` is one that column_stats_init made. */
+/* Fills the bounds of `out` (one that column_stats_init made) with what can be trusted; see stats_decode.c for the rules.
+ * Bounds in `statistics` other than the legacy ones hold only where the file says that they are in the type's order. A null
+ * count that is not known becomes 1 where the column may have nulls. */
 void parquet_stats_decode(const struct meta_statistics *statistics, const struct meta_file *meta,
                           const struct column_layout *layout, struct column_stats *out);
+/* The same for a pair of bounds of a column index. */
+void parquet_stats_decode_bounds(const struct parquet_bytes *min, const struct parquet_bytes *max,
+                                 const struct column_layout *layout, struct column_stats *out);
+/* Does the file say that the bounds of this column are in the order of its type? */
+bool parquet_stats_are_ordered(const struct meta_file *meta, const struct column_layout *layout);
 
 /* Can every page be described? No where a page has values but no bounds (only NaN, or a maximum that cannot be cut). */
 bool parquet_column_index_possible(const struct page_entry *pages, size_t count);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/arena.h"
 #include "common/base/buf.h"
 
 enum thrift_type {
@@ -86,12 +87,19 @@ void parquet_thrift_skip(struct thrift_in *in, struct thrift_field field);
 
 /* Each checks the field's type. Borrowed bytes point into the input. */
 bool parquet_thrift_get_bool(struct thrift_in *in, struct thrift_field field);
-int32_t parquet_thrift_get_i32(struct thrift_in *in, struct thrift_field field); /* i8, i16, i32 */
+bool parquet_thrift_get_bool_element(struct thrift_in *in, struct thrift_field element); /* of a list */
+int32_t parquet_thrift_get_i32(struct thrift_in *in, struct thrift_field field);         /* i8, i16, i32 */
 int64_t parquet_thrift_get_i64(struct thrift_in *in, struct thrift_field field);
 const uint8_t *parquet_thrift_get_binary(struct thrift_in *in, struct thrift_field field, uint32_t *out_length);
 
 /* Count of a list's elements, never more than the bytes left could hold; *out_element is the field to read each with. */
 uint32_t parquet_thrift_get_list(struct thrift_in *in, struct thrift_field field, struct thrift_field *out_element);
+
+/* The same with room in the arena for that many elements, zeroed; NULL when there are none or on failure, also beyond
+ * `most`. */
+void *parquet_thrift_get_list_into(struct thrift_in *in, struct thrift_field field, struct arena *arena,
+                                   size_t element_bytes, uint32_t most, size_t *out_count,
+                                   struct thrift_field *out_element);
 
 /* Keeps the first failure: ERR_CORRUPT with "what". Returns the code kept. */
 enum err_code parquet_thrift_fail(struct thrift_in *in, const char *what);

@@ -1,5 +1,8 @@
 #include "common/parquet/thrift.h"
 
+/* An element may take two bytes here and hundreds in memory. */
+enum { DECODED_MAX_BYTES = 512 << 20 };
+
 struct thrift_in parquet_thrift_in(const void *data, size_t length, struct error *err)
 {
     return (struct thrift_in){.at = data, .end = (const uint8_t *)data + length, .err = err};
@@ -181,6 +184,16 @@ bool parquet_thrift_get_bool(struct thrift_in *in, struct thrift_field field)
     return false;
 }
 
+/* Writers say 1 and 2, or 1 and 0: the two versions of the protocol's page. */
+bool parquet_thrift_get_bool_element(struct thrift_in *in, struct thrift_field element)
+{
+    if (element.type != THRIFT_TRUE && element.type != THRIFT_FALSE) {
+        parquet_thrift_fail(in, "expected bools");
+        return false;
+    }
+    return get_byte(in) == THRIFT_TRUE;
+}
+
 int32_t parquet_thrift_get_i32(struct thrift_in *in, struct thrift_field field)
 {
     if (field.type == THRIFT_I8) {
@@ -233,4 +246,25 @@ uint32_t parquet_thrift_get_list(struct thrift_in *in, struct thrift_field field
     }
     out_element->type = head & 0x0f;
     return in->code == OK ? (uint32_t)count : 0;
+}
+
+/* Elements take a byte at least, so that no list allocates more than a multiple of the input. */
+void *parquet_thrift_get_list_into(struct thrift_in *in, struct thrift_field field, struct arena *arena,
+                                   size_t element_bytes, uint32_t most, size_t *out_count,
+                                   struct thrift_field *out_element)
+{
+    uint32_t count = parquet_thrift_get_list(in, field, out_element);
+    *out_count = 0;
+    if (count > most || arena_bytes(arena) + count * element_bytes > DECODED_MAX_BYTES) {
+        parquet_thrift_fail(in, "a list is longer than any file needs");
+        return NULL;
+    }
+    void *elements = count > 0 ? arena_zalloc(arena, count, element_bytes) : NULL;
+    if (count > 0 && elements == NULL) {
+        in->code = err_no_memory(in->err, count * element_bytes);
+        in->at = in->end;
+        return NULL;
+    }
+    *out_count = count;
+    return elements;
 }

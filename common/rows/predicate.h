@@ -26,7 +26,21 @@ MUST_CHECK enum err_code predicate_evaluate(const struct predicate *predicate, c
 bool predicate_may_match(const struct predicate *predicate, const struct column_stats *stats, size_t stats_count,
                          uint64_t row_count);
 
+/* What else is known of these rows. */
+struct predicate_evidence {
+    const struct column_stats *stats;
+    size_t stats_count;
+    uint64_t row_count;
+    /* May any row hold just this value (plain bytes of the type that the column had when the predicate was parsed)? Asked
+     * where bounds do not rule it out. NULL: nothing is known. */
+    bool (*may_contain)(void *context, const struct schema_column *column, const void *value, size_t length);
+    void *context;
+};
+bool predicate_may_match_evidence(const struct predicate *predicate, const struct predicate_evidence *evidence);
+
 /* Sets needed[i] for each column index of the schema that the predicate reads. */
 void predicate_columns(const struct predicate *predicate, bool *needed);
+/* The column of this id as it was when the predicate was parsed; NULL where the predicate does not read it. Borrowed. */
+const struct schema_column *predicate_column(const struct predicate *predicate, uint32_t column_id);
 
 #endif

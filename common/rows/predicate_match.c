@@ -110,12 +110,42 @@ static bool is_comparable(const struct predicate_node *node, const struct column
            (node->definition->type == COLUMN_DECIMAL) == (stats->type == COLUMN_DECIMAL);
 }
 
-static bool leaf_may_match(const struct predicate_node *node, const struct column_stats *stats, uint64_t row_count)
+/* -0.0 and 0.0 are equal but not the same bytes; NaN is not even equal to itself. */
+static bool may_contain(const struct predicate_evidence *evidence, const struct predicate_node *node,
+                        const struct literal *value)
+{
+    enum column_type type = node->definition->type;
+    float narrow = (float)value->real;
+    switch (type) {
+    case COLUMN_BOOL:
+    case COLUMN_TYPE_COUNT: return true;
+    case COLUMN_INT32:
+    case COLUMN_DATE:
+    case COLUMN_INT64:
+    case COLUMN_TIMESTAMP:
+    case COLUMN_DECIMAL: /* little-endian: the first bytes are the narrower number */
+        return evidence->may_contain(evidence->context, node->definition, &value->integer, column_type_width(type));
+    case COLUMN_FLOAT:
+        return !(narrow < 0 || narrow > 0) ||
+               evidence->may_contain(evidence->context, node->definition, &narrow, sizeof narrow);
+    case COLUMN_DOUBLE:
+        return !(value->real < 0 || value->real > 0) ||
+               evidence->may_contain(evidence->context, node->definition, &value->real, sizeof value->real);
+    case COLUMN_STRING:
+    case COLUMN_BYTES:
+    case COLUMN_JSON:
+    case COLUMN_UUID: break;
+    }
+    return evidence->may_contain(evidence->context, node->definition, value->bytes, value->length);
+}
+
+static bool leaf_may_match(const struct predicate_node *node, const struct column_stats *stats,
+                           const struct predicate_evidence *evidence)
 {
     if (node->kind == PREDICATE_IS_NULL) {
-        return node->is_negated ? stats->null_count < row_count : stats->null_count > 0;
+        return node->is_negated ? stats->null_count < evidence->row_count : stats->null_count > 0;
     }
-    if (stats->null_count >= row_count) {
+    if (stats->null_count >= evidence->row_count) {
         return false; /* no comparison is true of null */
     }
     bool nan_matters =
@@ -125,31 +155,50 @@ static bool leaf_may_match(const struct predicate_node *node, const struct colum
     }
     enum predicate_operator operator= node->kind == PREDICATE_IN ? OPERATOR_EQUAL : node->operator;
     operator= node->is_negated ? opposite(operator) : operator;
+    bool asks = operator== OPERATOR_EQUAL && evidence->may_contain != NULL && stats->type == node->definition->type;
     for (size_t i = 0; i < node->literal_count; i++) {
-        if (may_compare(operator, compare_bounds(stats, &node->literals[i]))) {
+        if (may_compare(operator, compare_bounds(stats, &node->literals[i])) &&
+            (!asks || may_contain(evidence, node, &node->literals[i]))) {
             return true;
         }
     }
     return false;
 }
 
-static bool may_match(const struct predicate_node *node, const struct column_stats *stats, size_t stats_count,
-                      uint64_t row_count)
+static bool may_match(const struct predicate_node *node, const struct predicate_evidence *evidence)
 {
     if (node->kind == PREDICATE_AND) {
-        return may_match(node->left, stats, stats_count, row_count) &&
-               may_match(node->right, stats, stats_count, row_count);
+        return may_match(node->left, evidence) && may_match(node->right, evidence);
     }
     if (node->kind == PREDICATE_OR) {
-        return may_match(node->left, stats, stats_count, row_count) ||
-               may_match(node->right, stats, stats_count, row_count);
+        return may_match(node->left, evidence) || may_match(node->right, evidence);
     }
-    const struct column_stats *own = find_stats(node, stats, stats_count);
-    return own == NULL || leaf_may_match(node, own, row_count);
+    const struct column_stats *own = find_stats(node, evidence->stats, evidence->stats_count);
+    return own == NULL || leaf_may_match(node, own, evidence);
+}
+
+bool predicate_may_match_evidence(const struct predicate *predicate, const struct predicate_evidence *evidence)
+{
+    return may_match(predicate->root, evidence);
 }
 
 bool predicate_may_match(const struct predicate *predicate, const struct column_stats *stats, size_t stats_count,
                          uint64_t row_count)
 {
-    return may_match(predicate->root, stats, stats_count, row_count);
+    const struct predicate_evidence evidence = {.stats = stats, .stats_count = stats_count, .row_count = row_count};
+    return predicate_may_match_evidence(predicate, &evidence);
+}
+
+static const struct schema_column *find_column(const struct predicate_node *node, uint32_t column_id)
+{
+    if (node->kind == PREDICATE_AND || node->kind == PREDICATE_OR) {
+        const struct schema_column *left = find_column(node->left, column_id);
+        return left != NULL ? left : find_column(node->right, column_id);
+    }
+    return node->definition->id == column_id ? node->definition : NULL;
+}
+
+const struct schema_column *predicate_column(const struct predicate *predicate, uint32_t column_id)
+{
+    return find_column(predicate->root, column_id);
 }

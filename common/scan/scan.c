@@ -37,6 +37,11 @@ struct scan {
 
 static void close_partition(struct scan *scan)
 {
+    if (scan->cursor != NULL) {
+        struct parquet_skipped skipped = parquet_cursor_skipped(scan->cursor);
+        scan->counts.row_groups_skipped += skipped.row_groups;
+        scan->counts.rows_skipped += skipped.rows;
+    }
     parquet_cursor_free(TAKE(scan->cursor));
     partition_reader_free(TAKE(scan->reader));
 }
@@ -171,53 +176,6 @@ enum err_code scan_open(const struct scan_options *options, struct scan **out, s
 
 /* --- partitions --------------------------------------------------------------------------------------------------- */
 
-/* Statistics of a row group, as far as they are of the types that are read. */
-static size_t collect_stats(const struct scan *scan, size_t row_group, struct column_stats *out)
-{
-    const struct parquet_reader *file = partition_reader_file(scan->reader);
-    const struct schema *schema = parquet_reader_schema(file);
-    size_t count = 0;
-    for (size_t c = 0; c < schema->column_count; c++) {
-        int place = schema_find_id(&scan->reading, schema->columns[c].id);
-        if (place >= 0 && scan->reading.columns[place].type == schema->columns[c].type) {
-            parquet_reader_stats(file, row_group, c, &out[count++]);
-        }
-    }
-    return count;
-}
-
-static bool may_be_in_range(const struct scan *scan, const struct column_stats *stats, size_t count)
-{
-    uint32_t id = scan->reading.columns[scan->reading.timestamp_column].id;
-    for (size_t i = 0; i < count; i++) {
-        if (stats[i].column_id == id && stats[i].has_min && stats[i].has_max) {
-            int64_t min;
-            int64_t max;
-            memcpy(&min, stats[i].min, sizeof min);
-            memcpy(&max, stats[i].max, sizeof max);
-            return min <= scan->max_timestamp_us && max >= scan->min_timestamp_us;
-        }
-    }
-    return true;
-}
-
-static enum err_code choose_row_groups(struct scan *scan, uint8_t *wanted, struct error *err)
-{
-    const struct parquet_reader *file = partition_reader_file(scan->reader);
-    AUTO(free_auto) struct column_stats *stats = calloc(parquet_reader_schema(file)->column_count + 1, sizeof *stats);
-    if (stats == NULL) {
-        return err_no_memory(err, sizeof *stats);
-    }
-    for (size_t g = 0; g < parquet_reader_row_groups(file); g++) {
-        size_t count = collect_stats(scan, g, stats);
-        wanted[g] = may_be_in_range(scan, stats, count) &&
-                    (scan->predicate == NULL ||
-                     predicate_may_match(scan->predicate, stats, count, parquet_reader_row_group_rows(file, g)));
-        scan->counts.row_groups_skipped += !wanted[g];
-    }
-    return OK;
-}
-
 static enum err_code open_cursor(struct scan *scan, struct error *err)
 {
     struct parquet_reader *file = partition_reader_file(scan->reader);
@@ -225,9 +183,8 @@ static enum err_code open_cursor(struct scan *scan, struct error *err)
     size_t width = scan->reading.column_count;
     AUTO(free_auto) int *map = calloc(width, sizeof *map);
     AUTO(free_auto) uint32_t *columns = calloc(width, sizeof *columns);
-    AUTO(free_auto) uint8_t *row_groups = calloc(parquet_reader_row_groups(file) + 1, 1);
     size_t count = 0;
-    if (map == NULL || columns == NULL || row_groups == NULL) {
+    if (map == NULL || columns == NULL) {
         return err_no_memory(err, width * sizeof *map);
     }
     TRY(schema_reconcile(from, &scan->reading, map, err));
@@ -238,9 +195,15 @@ static enum err_code open_cursor(struct scan *scan, struct error *err)
             columns[count++] = (uint32_t)map[i];
         }
     }
-    TRY(choose_row_groups(scan, row_groups, err));
-    const struct parquet_cursor_options options = {
-        .columns = columns, .column_count = count, .row_groups = row_groups, .batch_rows = scan->batch_rows};
+    const struct parquet_range time = {.column = (uint32_t)map[scan->reading.timestamp_column],
+                                       .min = scan->min_timestamp_us,
+                                       .max = scan->max_timestamp_us};
+    const struct parquet_cursor_options options = {.columns = columns,
+                                                   .column_count = count,
+                                                   .batch_rows = scan->batch_rows,
+                                                   .predicate = scan->predicate,
+                                                   .ranges = &time,
+                                                   .range_count = scan->checks_time ? 1 : 0};
     return parquet_cursor_open(file, &options, &scan->cursor, err);
 }
 

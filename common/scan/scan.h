@@ -1,6 +1,6 @@
 /* The active partitions of a time range as one stream of batches. The list of partitions is one snapshot of the catalog, so
- * that a merge or a publish in the middle neither hides nor doubles a row. Partitions and row groups that statistics rule
- * out are not read. Memory is a page per column, whatever the range. Partitions come by their first timestamp; rows within
+ * that a merge or a publish in the middle neither hides nor doubles a row. Partitions, row groups and pages that statistics
+ * rule out are not read. Memory is a page per column, whatever the range. Partitions come by their first timestamp; rows within
  * one as they are sorted. */
 #ifndef GRANARY_SCAN_SCAN_H
 #define GRANARY_SCAN_SCAN_H
@@ -38,7 +38,8 @@ MUST_CHECK enum err_code scan_next(struct scan *scan, const struct batch **out, 
 struct scan_counts {
     size_t partitions;         /* in the time range */
     size_t partitions_skipped; /* by statistics */
-    size_t row_groups_skipped;
+    size_t row_groups_skipped; /* these two of partitions that have been left */
+    uint64_t rows_skipped;     /* in row groups and pages */
     uint64_t rows_read, rows_returned;
 };
 struct scan_counts scan_counts(const struct scan *scan);
