@@ -32,6 +32,7 @@ PROCESSES = (
     Process("decay", JOB),
     Process("merge-cleanup", JOB),
     Process("reap-collection", JOB),
+    Process("partition-cleaner", JOB),
 )
 SERVICES = tuple(process for process in PROCESSES if process.kind == SERVICE)
 JOBS = tuple(process for process in PROCESSES if process.kind == JOB)
