@@ -91,3 +91,22 @@ const char *buf_text(struct buf *buf)
     buf->data[buf->length_bytes] = '\0';
     return (const char *)buf->data;
 }
+
+enum err_code buf_append_base64(struct buf *buf, const void *data, size_t length_bytes, struct error *err)
+{
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint8_t *bytes = data;
+    TRY(buf_reserve(buf, length_bytes / 3 * 4 + 4, err));
+    char *text = (char *)buf->data + buf->length_bytes;
+    for (size_t i = 0; i < length_bytes; i += 3) {
+        size_t left = length_bytes - i;
+        uint32_t word =
+            (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
+        *text++ = alphabet[word >> 18];
+        *text++ = alphabet[word >> 12 & 63];
+        *text++ = left > 1 ? alphabet[word >> 6 & 63] : '=';
+        *text++ = left > 2 ? alphabet[word & 63] : '=';
+    }
+    buf->length_bytes = (size_t)(text - (char *)buf->data);
+    return OK;
+}

@@ -26,6 +26,8 @@ MUST_CHECK enum err_code buf_append_byte(struct buf *buf, uint8_t byte, struct e
 MUST_CHECK enum err_code buf_append_text(struct buf *buf, const char *text, struct error *err); /* without its NUL */
 MUST_CHECK enum err_code buf_printf(struct buf *buf, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* RFC 4648 section 4, with padding. */
+MUST_CHECK enum err_code buf_append_base64(struct buf *buf, const void *data, size_t length_bytes, struct error *err);
 
 /* Puts a NUL behind the last byte (not counted in the length) and returns the bytes as text, borrowed. NULL when out
  * of memory. */

@@ -22,15 +22,15 @@ static enum err_code read_wish(struct call *call, struct scan_wish *wish, struct
     return call_range(call, &wish->min_us, &wish->max_us, err);
 }
 
-static enum err_code read_format(struct call *call, enum scan_format *out, struct error *err)
+static enum err_code read_format(struct call *call, enum rows_format *out, struct error *err)
 {
     const char *text = http_query(call->request, "format");
     if (text == NULL || strcmp(text, "ndjson") == 0) {
-        *out = SCAN_FORMAT_NDJSON;
+        *out = ROWS_FORMAT_NDJSON;
         return OK;
     }
     if (strcmp(text, "csv") == 0) {
-        *out = SCAN_FORMAT_CSV;
+        *out = ROWS_FORMAT_CSV;
         return OK;
     }
     return err_set(err, ERR_INVALID, "expected \"format\" to be ndjson or csv but found \"%.64s\"", text);
@@ -43,13 +43,13 @@ static enum err_code fill(struct scan_job *job, struct buf *out, bool *done, str
     const struct batch *batch;
     if (!job->begun) {
         job->begun = true;
-        TRY(scan_format_header(scan_schema(job->scan), job->format, out, err));
+        TRY(rows_format_header(scan_schema(job->scan), job->format, out, err));
     }
     TRY(scan_job_next(job, &batch, err));
     *done = batch == NULL;
     if (batch != NULL) {
         metric_add(job->admin->scan_rows, batch->row_count);
-        TRY(scan_format_rows(batch, 0, batch->row_count, job->format, out, err));
+        TRY(rows_format_rows(batch, 0, batch->row_count, job->format, out, err));
     }
     return OK;
 }
@@ -77,14 +77,14 @@ enum err_code handle_scan(void *context, struct http_request *request, struct er
     AUTO(scan_job_free_auto) struct scan_job *job = NULL;
     struct table_record table;
     struct scan_wish wish;
-    enum scan_format format = SCAN_FORMAT_NDJSON;
+    enum rows_format format = ROWS_FORMAT_NDJSON;
     call_begin(&call, context, request);
     TRY(read_wish(&call, &wish, err));
     TRY(read_format(&call, &format, err));
     TRY(call_table(&call, &table, err));
     TRY(scan_job_open(&call, &table, &wish, &job, err));
     job->format = format;
-    const char *type = format == SCAN_FORMAT_CSV ? "text/csv; charset=utf-8" : "application/x-ndjson";
+    const char *type = format == ROWS_FORMAT_CSV ? "text/csv; charset=utf-8" : "application/x-ndjson";
     return http_reply_stream(request, 200, type, fill_stream, free_stream, TAKE(job), err);
 }
 

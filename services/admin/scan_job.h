@@ -2,7 +2,7 @@
 #ifndef GRANARY_ADMIN_SCAN_JOB_H
 #define GRANARY_ADMIN_SCAN_JOB_H
 
-#include "common/scan/format.h"
+#include "common/rows/format.h"
 #include "common/scan/scan.h"
 #include "services/admin/admin.h"
 
@@ -11,7 +11,7 @@ struct scan_job {
     struct schema *schema;
     struct predicate *predicate;
     struct scan *scan;
-    enum scan_format format;
+    enum rows_format format;
     bool begun; /* the header is out */
 };
 

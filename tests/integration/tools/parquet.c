@@ -6,7 +6,7 @@
 
 #include "common/base/quote.h"
 #include "common/parquet/reader.h"
-#include "common/scan/format.h"
+#include "common/rows/format.h"
 
 static enum err_code read_file(void *context, uint64_t offset, size_t length, void *out, struct error *err)
 {
@@ -48,7 +48,7 @@ static enum err_code print_rows(struct parquet_cursor *cursor, struct buf *text,
     do {
         TRY(parquet_cursor_next(cursor, &batch, err));
         if (batch != NULL) {
-            TRY(scan_format_rows(batch, 0, batch->row_count, SCAN_FORMAT_NDJSON, text, err));
+            TRY(rows_format_rows(batch, 0, batch->row_count, ROWS_FORMAT_NDJSON, text, err));
             TRY(print(text, err));
         }
     } while (batch != NULL);

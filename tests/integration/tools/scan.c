@@ -8,7 +8,7 @@
 
 #include "common/catalog/tables.h"
 #include "common/config/config.h"
-#include "common/scan/format.h"
+#include "common/rows/format.h"
 #include "common/scan/scan.h"
 
 struct tool_config {
@@ -28,7 +28,7 @@ static enum err_code print_rows(struct scan *scan, struct error *err)
     TRY(scan_next(scan, &batch, err));
     while (batch != NULL) {
         buf_clear(&text);
-        TRY(scan_format_rows(batch, 0, batch->row_count, SCAN_FORMAT_NDJSON, &text, err));
+        TRY(rows_format_rows(batch, 0, batch->row_count, ROWS_FORMAT_NDJSON, &text, err));
         if (fwrite(text.data, 1, text.length_bytes, stdout) != text.length_bytes) {
             return err_set(err, ERR_UNAVAILABLE, "could not write to standard output");
         }

@@ -3,17 +3,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/scan/format.h"
+#include "common/rows/format.h"
 
 static struct schema one_column_schema(const struct schema_column *column)
 {
     return (struct schema){.version = 1, .column_count = 1, .columns = column, .timestamp_column = UINT32_MAX};
 }
 
-static void assert_text(const struct batch *batch, enum scan_format format, const char *expected)
+static void assert_text(const struct batch *batch, enum rows_format format, const char *expected)
 {
     AUTO(buf_done) struct buf out = {0};
-    assert_int_equal(scan_format_rows(batch, 0, batch->row_count, format, &out, NULL), OK);
+    assert_int_equal(rows_format_rows(batch, 0, batch->row_count, format, &out, NULL), OK);
     assert_string_equal(buf_text(&out), expected);
 }
 
@@ -22,9 +22,9 @@ static void assert_value(const struct batch *batch, const char *json, const char
 {
     char text[256];
     (void)snprintf(text, sizeof text, "{\"v\":%s}\n", json);
-    assert_text(batch, SCAN_FORMAT_NDJSON, text);
+    assert_text(batch, ROWS_FORMAT_NDJSON, text);
     (void)snprintf(text, sizeof text, "%s\r\n", csv);
-    assert_text(batch, SCAN_FORMAT_CSV, text);
+    assert_text(batch, ROWS_FORMAT_CSV, text);
 }
 
 static void numbers_and_times_are_exact(void **state)
@@ -164,15 +164,15 @@ static void rows_have_all_columns_and_nulls(void **state)
         }
         assert_int_equal(batch_row_end(batch, NULL), OK);
     }
-    assert_int_equal(scan_format_header(&schema, SCAN_FORMAT_NDJSON, &out, NULL), OK);
+    assert_int_equal(rows_format_header(&schema, ROWS_FORMAT_NDJSON, &out, NULL), OK);
     assert_int_equal(out.length_bytes, 0);
-    assert_int_equal(scan_format_rows(batch, 1, 2, SCAN_FORMAT_NDJSON, &out, NULL), OK);
+    assert_int_equal(rows_format_rows(batch, 1, 2, ROWS_FORMAT_NDJSON, &out, NULL), OK);
     assert_string_equal(buf_text(&out), "{\"ts\":\"1970-01-01T00:00:00.000001Z\",\"text\":\"x\","
                                         "\"u\":\"abcd0000-0000-0000-0000-000000000000\"}\n"
                                         "{\"ts\":\"1970-01-01T00:00:00.000002Z\",\"text\":null,\"u\":null}\n");
     buf_clear(&out);
-    assert_int_equal(scan_format_header(&schema, SCAN_FORMAT_CSV, &out, NULL), OK);
-    assert_int_equal(scan_format_rows(batch, 1, 2, SCAN_FORMAT_CSV, &out, NULL), OK);
+    assert_int_equal(rows_format_header(&schema, ROWS_FORMAT_CSV, &out, NULL), OK);
+    assert_int_equal(rows_format_rows(batch, 1, 2, ROWS_FORMAT_CSV, &out, NULL), OK);
     assert_string_equal(buf_text(&out), "ts,text,u\r\n"
                                         "1970-01-01T00:00:00.000001Z,x,abcd0000-0000-0000-0000-000000000000\r\n"
                                         "1970-01-01T00:00:00.000002Z,,\r\n");

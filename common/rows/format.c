@@ -1,4 +1,4 @@
-#include "common/scan/format.h"
+#include "common/rows/format.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,30 +68,12 @@ static const char *special_name(double value)
     return isnan(value) ? "NaN" : isinf(value) ? (value < 0 ? "-Infinity" : "Infinity") : NULL;
 }
 
-static enum err_code append_base64(const uint8_t *data, size_t length, struct buf *out, struct error *err)
-{
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    TRY(buf_reserve(out, length / 3 * 4 + 4, err));
-    char *text = (char *)out->data + out->length_bytes;
-    for (size_t i = 0; i < length; i += 3) {
-        size_t left = length - i;
-        uint32_t word =
-            (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) | (left > 2 ? data[i + 2] : 0);
-        *text++ = alphabet[word >> 18];
-        *text++ = alphabet[word >> 12 & 63];
-        *text++ = left > 1 ? alphabet[word >> 6 & 63] : '=';
-        *text++ = left > 2 ? alphabet[word & 63] : '=';
-    }
-    out->length_bytes = (size_t)(text - (char *)out->data);
-    return OK;
-}
-
 /* --- one value ---------------------------------------------------------------------------------------------------- */
 
-static enum err_code append_quoted(const char *text, size_t length, enum scan_format format, struct buf *out,
+static enum err_code append_quoted(const char *text, size_t length, enum rows_format format, struct buf *out,
                                    struct error *err)
 {
-    if (format == SCAN_FORMAT_CSV) {
+    if (format == ROWS_FORMAT_CSV) {
         return buf_append(out, text, length, err);
     }
     TRY(buf_append_byte(out, '"', err));
@@ -99,7 +81,7 @@ static enum err_code append_quoted(const char *text, size_t length, enum scan_fo
     return buf_append_byte(out, '"', err);
 }
 
-static enum err_code append_double(double value, bool is_float, enum scan_format format, struct buf *out,
+static enum err_code append_double(double value, bool is_float, enum rows_format format, struct buf *out,
                                    struct error *err)
 {
     char text[NUMBER_TEXT_BYTES];
@@ -145,16 +127,16 @@ static enum err_code append_csv_text(const uint8_t *data, size_t length, struct 
 }
 
 /* Base64 needs no quotes in CSV, but for the empty value, which null would look like. */
-static enum err_code append_bytes(const uint8_t *data, size_t length, enum scan_format format, struct buf *out,
+static enum err_code append_bytes(const uint8_t *data, size_t length, enum rows_format format, struct buf *out,
                                   struct error *err)
 {
-    const char *quote = format == SCAN_FORMAT_CSV && length > 0 ? "" : "\"";
+    const char *quote = format == ROWS_FORMAT_CSV && length > 0 ? "" : "\"";
     TRY(buf_append_text(out, quote, err));
-    TRY(append_base64(data, length, out, err));
+    TRY(buf_append_base64(out, data, length, err));
     return buf_append_text(out, quote, err);
 }
 
-static enum err_code append_variable(const struct column *column, uint32_t row, enum scan_format format,
+static enum err_code append_variable(const struct column *column, uint32_t row, enum rows_format format,
                                      struct buf *out, struct error *err)
 {
     uint32_t length;
@@ -162,7 +144,7 @@ static enum err_code append_variable(const struct column *column, uint32_t row, 
     if (column->type == COLUMN_BYTES) {
         return append_bytes(data, length, format, out, err);
     }
-    if (format == SCAN_FORMAT_CSV) {
+    if (format == ROWS_FORMAT_CSV) {
         return append_csv_text(data, length, out, err);
     }
     return column->type == COLUMN_JSON ? append_json(data, length, out, err)
@@ -170,7 +152,7 @@ static enum err_code append_variable(const struct column *column, uint32_t row, 
 }
 
 /* Days that no timestamp reaches (years beyond 290,000) have no other form than their number. */
-static enum err_code append_date(int32_t days, enum scan_format format, struct buf *out, struct error *err)
+static enum err_code append_date(int32_t days, enum rows_format format, struct buf *out, struct error *err)
 {
     char text[CLOCK_TEXT_BYTES];
     if (days > INT64_MAX / CLOCK_DAY_US || days < INT64_MIN / CLOCK_DAY_US) {
@@ -181,7 +163,7 @@ static enum err_code append_date(int32_t days, enum scan_format format, struct b
 }
 
 static enum err_code append_value(const struct schema_column *type, const struct column *column, uint32_t row,
-                                  enum scan_format format, struct buf *out, struct error *err)
+                                  enum rows_format format, struct buf *out, struct error *err)
 {
     char text[CLOCK_TEXT_BYTES];
     switch (column->type) {
@@ -208,10 +190,10 @@ static enum err_code append_value(const struct schema_column *type, const struct
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-enum err_code scan_format_header(const struct schema *schema, enum scan_format format, struct buf *out,
+enum err_code rows_format_header(const struct schema *schema, enum rows_format format, struct buf *out,
                                  struct error *err)
 {
-    if (format != SCAN_FORMAT_CSV) {
+    if (format != ROWS_FORMAT_CSV) {
         return OK;
     }
     for (size_t c = 0; c < schema->column_count; c++) {
@@ -231,7 +213,7 @@ static enum err_code append_csv_row(const struct batch *batch, uint32_t row, str
             TRY(buf_append_byte(out, ',', err));
         }
         if (!column_is_null(&batch->columns[c], row)) {
-            TRY(append_value(&batch->schema->columns[c], &batch->columns[c], row, SCAN_FORMAT_CSV, out, err));
+            TRY(append_value(&batch->schema->columns[c], &batch->columns[c], row, ROWS_FORMAT_CSV, out, err));
         }
     }
     return buf_append_text(out, "\r\n", err);
@@ -247,7 +229,7 @@ static enum err_code append_json_row(const struct batch *batch, uint32_t row, co
         if (column_is_null(&batch->columns[c], row)) {
             TRY(buf_append(out, "null", 4, err));
         } else {
-            TRY(append_value(&batch->schema->columns[c], &batch->columns[c], row, SCAN_FORMAT_NDJSON, out, err));
+            TRY(append_value(&batch->schema->columns[c], &batch->columns[c], row, ROWS_FORMAT_NDJSON, out, err));
         }
     }
     return buf_append(out, "}\n", 2, err);
@@ -265,7 +247,7 @@ static enum err_code quote_names(const struct schema *schema, struct buf *names,
     return OK;
 }
 
-enum err_code scan_format_rows(const struct batch *batch, uint32_t first, uint32_t count, enum scan_format format,
+enum err_code rows_format_rows(const struct batch *batch, uint32_t first, uint32_t count, enum rows_format format,
                                struct buf *out, struct error *err)
 {
     AUTO(buf_done) struct buf names = {0};
@@ -275,7 +257,7 @@ enum err_code scan_format_rows(const struct batch *batch, uint32_t first, uint32
     }
     TRY(quote_names(batch->schema, &names, ends, err));
     for (uint32_t row = first; row < first + count; row++) {
-        TRY(format == SCAN_FORMAT_CSV ? append_csv_row(batch, row, out, err)
+        TRY(format == ROWS_FORMAT_CSV ? append_csv_row(batch, row, out, err)
                                       : append_json_row(batch, row, &names, ends, out, err));
     }
     return OK;
