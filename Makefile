@@ -53,7 +53,7 @@ endif
 # Hot loops of the partition format: fixed target, so that a binary built here runs on any x86-64-v2 machine.
 CFLAGS   += $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v2)
 
-LIBRARIES := -lrabbitmq -lpq -lmicrohttpd -lcurl -ljansson -lssl -lcrypto -lzstd -lz -lsnappy -llz4 -lxxhash -lm
+LIBRARIES := -lrabbitmq -lpq -lmicrohttpd -lcurl -ljansson -lexpat -lssl -lcrypto -lzstd -lz -lsnappy -llz4 -lxxhash -lm
 PG_INCLUDE := $(firstword $(wildcard /usr/include/postgresql))
 CPPFLAGS += $(if $(PG_INCLUDE),-isystem $(PG_INCLUDE))
 

@@ -12,6 +12,7 @@ struct net_client {
     char *authorization; /* whole header line; NULL: none */
     char *user_agent;
     int64_t connect_timeout_us;
+    int64_t stall_timeout_us;
 };
 
 /* One try. *out_streamed: on_data got something, so that another try would repeat it. */

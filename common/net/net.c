@@ -66,6 +66,7 @@ enum err_code net_client_open(const struct net_client_options *options, struct n
     client->curl = curl_easy_init();
     client->user_agent = strdup(is_set(options->user_agent) ? options->user_agent : "granary/" GRANARY_VERSION);
     client->connect_timeout_us = options->connect_timeout_us == 0 ? DEFAULT_CONNECT_US : options->connect_timeout_us;
+    client->stall_timeout_us = options->stall_timeout_us;
     if (client->curl == NULL || client->user_agent == NULL) {
         return err_no_memory(err, sizeof *client);
     }
@@ -144,4 +145,10 @@ enum err_code net_url_escape(const char *text, struct buf *out, struct error *er
                                           : buf_append(out, escaped, sizeof escaped, err));
     }
     return OK;
+}
+
+int64_t net_parse_date(const char *text)
+{
+    time_t seconds = curl_getdate(text, NULL);
+    return seconds < 0 ? 0 : (int64_t)seconds * CLOCK_SECOND_US;
 }

@@ -15,6 +15,7 @@ struct net_client_options {
     const char *ca_file;        /* NULL or "" for the system's */
     const char *bearer_token;   /* NULL for none; sent as Authorization: Bearer */
     int64_t connect_timeout_us; /* 0: 5 s */
+    int64_t stall_timeout_us;   /* ERR_TIMEOUT after so long without a byte, rounded up to seconds; 0: never */
     const char *user_agent;
 };
 MUST_CHECK enum err_code net_client_open(const struct net_client_options *options, struct net_client **out,
@@ -36,12 +37,14 @@ struct net_request {
     /* A body as it comes, instead of `body`: asked for up to `capacity` bytes until it gives none. Once it has been asked the
      * request is not repeated. An error of its own ends the exchange and is its error, unless an answer came before. */
     enum err_code (*on_body)(void *context, void *out, size_t capacity, size_t *out_length, struct error *err);
-    int64_t timeout_us;      /* for the whole exchange; 0: 60 s */
+    int64_t timeout_us;      /* for the whole exchange; 0: 60 s; CLOCK_NEVER for as long as it takes */
     int64_t retry_for_us;    /* 0: one try */
     size_t max_answer_bytes; /* 0: 64 MiB */
     /* Streamed answer: called with each piece when status is 2xx; otherwise the body is kept in the answer. */
     enum err_code (*on_data)(void *context, const void *data, size_t length, struct error *err);
-    void *context; /* of on_body and on_data */
+    /* Each header of the answer, once it has come whole, before net_send returns. Redirects are answers: not followed. */
+    void (*on_header)(void *context, const char *name, const char *value);
+    void *context; /* of on_body, on_data and on_header */
 };
 struct net_answer {
     long status;
@@ -58,5 +61,8 @@ MUST_CHECK enum err_code net_send(struct net_client *client, const struct net_re
 
 /* Percent-encodes everything but unreserved characters, appended to out. */
 MUST_CHECK enum err_code net_url_escape(const char *text, struct buf *out, struct error *err);
+
+/* An HTTP date ("Sun, 06 Nov 1994 08:49:37 GMT", RFC 9110 section 5.6.7) in microseconds since the epoch; 0 when it is none. */
+int64_t net_parse_date(const char *text);
 
 #endif

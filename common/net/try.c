@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/base/clock.h"
 #include "common/net/internal.h"
 
 #define DEFAULT_TIMEOUT_US INT64_C(60000000)
@@ -103,9 +104,10 @@ static enum err_code build_headers(const struct net_client *client, const struct
         }                                                                                  \
     } while (0)
 
+/* 0, for libcurl, is for ever. */
 static long to_ms(int64_t us)
 {
-    int64_t ms = (us + 999) / 1000;
+    int64_t ms = us == CLOCK_NEVER ? 0 : (us + 999) / 1000;
     return ms > LONG_MAX / 1000 ? LONG_MAX / 1000 : (long)ms;
 }
 
@@ -137,10 +139,15 @@ static enum err_code prepare(struct net_client *client, const struct net_request
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_URL, request->url);
+    SET(CURLOPT_PATH_AS_IS, 1L); /* as whoever signed it meant it */
     SET(CURLOPT_USERAGENT, client->user_agent);
     SET(CURLOPT_HTTPHEADER, headers);
     SET(CURLOPT_CONNECTTIMEOUT_MS, to_ms(client->connect_timeout_us));
     SET(CURLOPT_TIMEOUT_MS, to_ms(request->timeout_us == 0 ? DEFAULT_TIMEOUT_US : request->timeout_us));
+    if (client->stall_timeout_us > 0) {
+        SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+        SET(CURLOPT_LOW_SPEED_TIME, (to_ms(client->stall_timeout_us) + 999) / 1000);
+    }
     SET(CURLOPT_WRITEFUNCTION, take_data);
     SET(CURLOPT_WRITEDATA, exchange);
     if (client->ca_file != NULL) {
@@ -174,6 +181,14 @@ static void copy_header(CURL *curl, const char *name, char *out, size_t capacity
     }
 }
 
+static void tell_headers(CURL *curl, const struct net_request *request)
+{
+    struct curl_header *header = NULL;
+    while (request->on_header != NULL && (header = curl_easy_nextheader(curl, CURLH_HEADER, -1, header)) != NULL) {
+        request->on_header(request->context, header->name, header->value);
+    }
+}
+
 enum err_code net_try(struct net_client *client, const struct net_request *request, struct net_answer *out,
                       bool *out_streamed, struct error *err)
 {
@@ -195,6 +210,7 @@ enum err_code net_try(struct net_client *client, const struct net_request *reque
     (void)curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &exchange.answer.status);
     copy_header(client->curl, "Retry-After", exchange.answer.retry_after, sizeof exchange.answer.retry_after);
     copy_header(client->curl, "Content-Type", exchange.answer.content_type, sizeof exchange.answer.content_type);
+    tell_headers(client->curl, request);
     *out = exchange.answer;
     exchange.answer.body = (struct buf){0};
     return OK;

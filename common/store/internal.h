@@ -40,6 +40,8 @@ struct store_upload {
 
 /* The drivers. `url` has the driver's scheme. */
 MUST_CHECK enum err_code store_file_open(const char *url, struct store **out, struct error *err);
+MUST_CHECK enum err_code store_s3_open(const char *url, const struct store_options *options, struct store **out,
+                                       struct error *err);
 
 /* ERR_TIMEOUT when the upload's deadline has passed: asked right before the object becomes visible. */
 MUST_CHECK enum err_code store_upload_check_deadline(const struct store_upload *upload, const char *key,

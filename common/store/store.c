@@ -64,13 +64,30 @@ void store_options_of(const struct config_store *config, struct metrics *metrics
     };
 }
 
+/* Those of CONFIG_STORE_OPTIONS. */
+static const struct store_options default_options = {
+    .ca_file = "",
+    .credentials_dir = "",
+    .access_key_id = "",
+    .secret_access_key = "",
+    .session_token = "",
+    .connections = 4,
+    .connect_timeout_us = 5 * CLOCK_SECOND_US,
+    .stall_timeout_us = 30 * CLOCK_SECOND_US,
+    .retry_for_us = CLOCK_MINUTE_US,
+    .delete_rate = 3000,
+};
+
 enum err_code store_open(const char *url, const struct store_options *options, struct store **out, struct error *err)
 {
-    (void)options;
     if (strncmp(url, "file://", 7) == 0) {
         return store_file_open(url, out, err);
     }
-    return err_set(err, ERR_INVALID, "expected a store url that begins with \"file://\" but found \"%.*s\"",
+    if (strncmp(url, "s3://", 5) == 0) {
+        return store_s3_open(url, options == NULL ? &default_options : options, out, err);
+    }
+    return err_set(err, ERR_INVALID,
+                   "expected a store url that begins with \"file://\" or \"s3://\" but found \"%.*s\"",
                    (int)strcspn(url, ":"), url);
 }
 

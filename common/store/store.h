@@ -104,7 +104,7 @@ MUST_CHECK enum err_code store_head(struct store *store, const char *key, struct
                                     struct error *err);
 /* Up to max objects with key > after under prefix, in byte order of keys; *out_more says whether more follow. `after`
  * may be "". Objects live in `arena`. s3:// asks once for each 1,000, and may return keys that no writer of ours would
- * take, as others have written them. A listing out of order is ERR_CORRUPT. */
+ * take, as others have written them. A page that is out of order, or that was there before, is an error. */
 MUST_CHECK enum err_code store_list(struct store *store, const char *prefix, const char *after, size_t max,
                                     struct arena *arena, struct store_object **out, size_t *out_count, bool *out_more,
                                     struct error *err);
