@@ -48,7 +48,7 @@ class Admin:
         if not self.stack.find("intake"):
             self.stack.service("intake", env={"GRANARY_WRITER_MAX_OPEN": "100ms"})
         body = "".join(json.dumps({"ts": ts, "host": host, "size": size}) + "\n" for ts, host, size in rows)
-        answer = self.stack.request("intake", "POST", f"/v1/tables/{table}/rows?wait=committed&timeout=30s", body,
+        answer = self.stack.request("intake", "POST", f"/v1/tables/{table}/rows?wait=committed&timeout=200s", body,
                                     {"Content-Type": "application/x-ndjson"})
         assert answer.status == 200, answer
 

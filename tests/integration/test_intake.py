@@ -218,7 +218,7 @@ def test_small_requests_that_arrive_together_share_messages(stack):
     clients, each = 16, 50
 
     def post_all(client):
-        connection = http.client.HTTPConnection("127.0.0.1", intake.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", intake.port, timeout=240)
         for number in range(each):
             connection.request("POST", "/v1/tables/demo.usr/rows", ndjson(some_rows(1, client * each + number)),
                                {"Authorization": f"Bearer {stack.token('writer')}"})

@@ -54,7 +54,7 @@ class Poster:
         except (OSError, HTTPException, AttributeError):  # nobody listens, or the process ended in the middle
             return False
 
-    def wait_confirmed(self, more, seconds=60):
+    def wait_confirmed(self, more, seconds=240):
         wanted = len(self.confirmed) + more
         wait_until(lambda: len(self.confirmed) >= wanted, seconds, f"{more} more rows to be confirmed")
 

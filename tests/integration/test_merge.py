@@ -10,7 +10,7 @@ from harness.stack import wait_until
 
 CONTROLLER, REWRITER = "merge-controller", "rewriter"
 QUICK = {"GRANARY_MERGE_INTERVAL": "200ms", "GRANARY_MERGE_LEASE": "2s", "GRANARY_MERGE_START_LEASE": "30s"}
-SECONDS = 60
+SECONDS = 240
 
 STATES = """select granary.partition_state(active, lock_kind, deactivation_reason) as state, count(*), sum(row_count)::bigint as rows
             from granary.partitions group by 1"""

@@ -39,7 +39,7 @@ def state_of(stack):
 
 
 @contextlib.contextmanager
-def standing_still(path, seconds=30):
+def standing_still(path, seconds=120):
     """Until a process has come to its fault point hold:PATH; it goes on at the end."""
     wait_until(path.exists, seconds, f"somebody to stand at {path.name}")
     try:

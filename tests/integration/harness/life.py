@@ -97,7 +97,7 @@ class Life:
                     self._examine(program)
                 self.job(name)
 
-    def wait(self, predicate, what, seconds=60):
+    def wait(self, predicate, what, seconds=240):
         def mended():
             self.mend()
             return predicate()
@@ -151,7 +151,7 @@ class Life:
         assert self.stack.sql_value("select count(*) from granary.partitions where active"
                                     " and max_timestamp < '2010-01-01'") == 0
 
-    def reap(self, seconds=60):
+    def reap(self, seconds=240):
         self.start("reaper")
         self.wait(self.is_clean, "everything to be reaped", seconds)
         self.wait(lambda: not self.stack.queue_length("reap"), "the last reap event to be acknowledged")

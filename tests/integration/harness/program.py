@@ -10,7 +10,7 @@ from pathlib import Path
 from stacklib.layout import StackError
 from stacklib.processes import wait_until
 
-DRAIN_SECONDS = 30
+DRAIN_SECONDS = 120
 SANITIZERS = re.compile(r"(ERROR|WARNING): (Address|Thread|Leak)Sanitizer|runtime error:")
 
 
@@ -53,7 +53,7 @@ class Program:
     def running(self):
         return self.process.poll() is None
 
-    def wait_ready(self, seconds=30):
+    def wait_ready(self, seconds=120):
         """Until /readyz says 200."""
         last = "nothing yet"
 
@@ -109,7 +109,7 @@ class Program:
     def port(self):
         return int(self._port_file.read_text().strip().rpartition(":")[2])
 
-    def request(self, method, path, body=None, headers=None, token=None, timeout=60):
+    def request(self, method, path, body=None, headers=None, token=None, timeout=240):
         """One HTTP request. `body` may be bytes, text, or anything that becomes JSON."""
         headers = dict(headers or {})
         if body is not None and not isinstance(body, (bytes, str)):

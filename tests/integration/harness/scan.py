@@ -13,6 +13,6 @@ def scan(stack, table):
            "GRANARY_CATALOG_PASSWORD_FILE": str(layout.secret_file("postgres-granary_owner")),
            "GRANARY_STORE_URL": f"file://{stack.store}"}
     answer = subprocess.run([f"{stack.servers.build}/tools/scan", *table.split(".", 1)], env=env, capture_output=True,
-                            text=True, check=False, timeout=60, stdin=subprocess.DEVNULL)
+                            text=True, check=False, timeout=240, stdin=subprocess.DEVNULL)
     assert answer.returncode == 0, answer.stderr
     return sorted(answer.stdout.splitlines())

@@ -42,14 +42,14 @@ class Stack:
             program.wait_ready()
         return program
 
-    def job(self, name, *arguments, env=None, fault=None, expect=0, seconds=60):
+    def job(self, name, *arguments, env=None, fault=None, expect=0, seconds=240):
         """Runs a job once. `expect` is the exit code it must have: None for any, -9 for killed."""
         program = self._start(name, arguments, env, fault)
         code = program.wait_exit(seconds)
         assert expect is None or code == expect, f"{name}: expected exit code {expect}, not {code}:\n{program.tail()}"
         return program
 
-    def cli(self, *arguments, input=None, expect=0, env=None, token="operator", seconds=60):
+    def cli(self, *arguments, input=None, expect=0, env=None, token="operator", seconds=240):
         """Runs the command line against this stack's services. Returns what it printed."""
         settings = {**services.BASE_ENVIRONMENT, "GRANARY_TOKEN_FILE": str(self._token_file(token))}
         for name, variable in ((ADMIN, "GRANARY_URL"), (INTAKE, "GRANARY_INTAKE_URL")):

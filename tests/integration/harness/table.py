@@ -54,8 +54,7 @@ class Table:
     # --- writing ---------------------------------------------------------------------------------------------------
     def post(self, body, key=None, committed=False, timeout=None, headers=None, **options):
         """One request. `body`: a list of rows becomes NDJSON; anything else goes as it is."""
-        query = {"wait": "committed"} if committed else {}
-        query.update({"timeout": timeout} if timeout else {})
+        query = {"wait": "committed", "timeout": timeout or "200s"} if committed else {}
         sent = {"Content-Type": NDJSON, **({"Idempotency-Key": key} if key else {}), **(headers or {})}
         return self.stack.request(INTAKE, "POST", f"/v1/tables/{quote(self.name)}/rows?{urlencode(query)}",
                                   ndjson(body) if isinstance(body, list) else body, sent,
@@ -86,7 +85,7 @@ class Table:
         return int(self.stack.sql_value("select coalesce(sum(row_count), 0) from granary.partitions"
                                         " where table_id = %s and active", (self.id,)))
 
-    def wait_rows(self, count, seconds=60):
+    def wait_rows(self, count, seconds=240):
         wait_until(lambda: self.row_count() >= count, seconds, f"{count} rows in {self.name}")
 
     def _read(self, name):
