@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "common/codec/codec.h"
-#include "common/ingest/internal.h"
+#include "common/ingest/parquet.h"
 
 enum {
     PIECE_BYTES = 128 << 10, /* of decompressed body: fits the second-level cache together with what it becomes */
@@ -21,6 +21,8 @@ struct ingest {
     struct row_parser parser;
     struct splitter splitter;
     struct csv csv;              /* INGEST_CSV */
+    struct parquet_rows parquet; /* INGEST_PARQUET, once it is read */
+    struct buf body;             /* INGEST_PARQUET that is fed: all of it */
     struct codec_stream *stream; /* NULL when the body is plain */
     uint8_t *piece;
     size_t decoded_bytes;
@@ -163,12 +165,68 @@ void ingest_free(struct ingest *ingest)
     ingest_row_done(&ingest->parser);
     ingest_split_done(&ingest->splitter);
     ingest_csv_done(&ingest->csv);
+    ingest_parquet_done(&ingest->parquet);
+    buf_done(&ingest->body);
     codec_stream_free(ingest->stream);
     batch_free(ingest->batch);
     arena_free(ingest->reject_texts);
     free(ingest->rejects);
     free(ingest->piece);
     free(ingest);
+}
+
+/* --- Parquet ----------------------------------------------------------------------------------------------------- */
+
+static enum err_code read_memory(void *context, uint64_t offset, size_t length, void *out, struct error *err)
+{
+    const struct buf *body = context;
+    (void)err; /* ranges lie within the size that was told */
+    memcpy(out, body->data + offset, length);
+    return OK;
+}
+
+/* The good rows of the view lie between bad ones. */
+static enum err_code take_rows(struct ingest *ingest, struct error *err)
+{
+    struct parquet_rows *rows = &ingest->parquet;
+    const struct parquet_bad *bad = (const struct parquet_bad *)(const void *)rows->bad.data;
+    size_t bad_count = rows->bad.length_bytes / sizeof *bad;
+    uint64_t rows_before = ingest->rows_seen;
+    uint32_t next = 0;
+    for (size_t i = 0; i < bad_count; i++) {
+        const uint8_t *text;
+        size_t length;
+        TRY(batch_append_range(ingest->batch, &rows->view, next, bad[i].row - next, err));
+        TRY(ingest_parquet_text(rows, bad[i].row, &text, &length, err));
+        ingest->rows_seen = rows_before + bad[i].row + 1;
+        TRY(add_reject(ingest, bad[i].column, bad[i].reason, text, length, err));
+        next = bad[i].row + 1;
+    }
+    ingest->rows_seen = rows_before + rows->view.row_count;
+    return batch_append_range(ingest->batch, &rows->view, next, rows->view.row_count - next, err);
+}
+
+static enum err_code read_more(struct ingest *ingest, bool *out_more, struct error *err)
+{
+    TRY(ingest_parquet_next(&ingest->parquet, err));
+    *out_more = ingest->parquet.read != NULL;
+    return take_rows(ingest, err);
+}
+
+/* A small file can hold very many rows: their memory is bounded too. */
+static enum err_code read_body(struct ingest *ingest, struct error *err)
+{
+    const struct parquet_source source = {
+        .context = &ingest->body, .size_bytes = ingest->body.length_bytes, .read = read_memory};
+    TRY(ingest_parquet_open(&ingest->parquet, &source, &ingest->parser, err));
+    for (bool more = true; more;) {
+        TRY(read_more(ingest, &more, err));
+        if (batch_memory_bytes(ingest->batch) > ingest->limits.max_decoded_bytes) {
+            return err_set(err, ERR_INVALID, "expected rows of at most %zu bytes in the file but found more",
+                           ingest->limits.max_decoded_bytes);
+        }
+    }
+    return OK;
 }
 
 /* --- feeding ----------------------------------------------------------------------------------------------------- */
@@ -196,6 +254,9 @@ static enum err_code feed_decoded(struct ingest *ingest, const uint8_t *data, si
                        ingest->limits.max_decoded_bytes);
     }
     ingest->decoded_bytes += length;
+    if (ingest->splitter.format == INGEST_PARQUET) {
+        return buf_append(&ingest->body, data, length, err);
+    }
     TRY(skip_mark(ingest, &data, &length, err));
     return ingest_split_feed(&ingest->splitter, data, length, err);
 }
@@ -231,6 +292,9 @@ static enum err_code finish(struct ingest *ingest, struct error *err)
     if (ingest->stream != NULL) {
         TRY(codec_stream_finish(ingest->stream, err));
     }
+    if (ingest->splitter.format == INGEST_PARQUET) {
+        return read_body(ingest, err);
+    }
     if (ingest->mark_bytes > 0 && ingest->mark_bytes < MARK_BYTES) { /* the body is no more than its beginning */
         TRY(ingest_split_feed(&ingest->splitter, byte_order_mark, ingest->mark_bytes, err));
     }
@@ -242,6 +306,26 @@ enum err_code ingest_finish(struct ingest *ingest, struct error *err)
     TRY(check_alive(ingest, err));
     ingest->is_dead = true;
     return finish(ingest, err);
+}
+
+enum err_code ingest_new_file(const struct schema *schema, const struct parquet_source *source,
+                              const struct ingest_limits *limits, struct ingest **out, struct error *err)
+{
+    static const struct ingest_options options = {.format = INGEST_PARQUET};
+    struct ingest *made = NULL;
+    TRY(ingest_new(schema, &options, limits, &made, err));
+    AUTO(ingest_free_auto) struct ingest *ingest = made;
+    TRY(ingest_parquet_open(&ingest->parquet, source, &ingest->parser, err));
+    *out = TAKE(ingest);
+    return OK;
+}
+
+enum err_code ingest_read(struct ingest *ingest, bool *out_more, struct error *err)
+{
+    TRY(check_alive(ingest, err));
+    enum err_code code = read_more(ingest, out_more, err);
+    ingest->is_dead = code != OK;
+    return code;
 }
 
 /* --- what came out ----------------------------------------------------------------------------------------------- */

@@ -65,21 +65,12 @@ static bool set_float(struct row_parser *parser, uint32_t column, const struct s
     return true;
 }
 
-static uint64_t power_of_ten(unsigned exponent)
-{
-    uint64_t power = 1;
-    while (exponent-- > 0) {
-        power *= 10;
-    }
-    return power;
-}
-
 static bool set_decimal(struct row_parser *parser, uint32_t column, const struct scanned *value)
 {
     const struct schema_column *definition = &parser->schema->columns[column];
     int64_t unscaled;
     enum number_fit fit =
-        number_to_scaled(&value->number, definition->scale, power_of_ten(definition->precision) - 1, &unscaled);
+        number_to_scaled(&value->number, definition->scale, number_power_of_ten(definition->precision) - 1, &unscaled);
     if (fit != NUMBER_FITS) {
         char type[COLUMN_TYPE_TEXT_BYTES];
         char expected[COLUMN_TYPE_TEXT_BYTES + 48];

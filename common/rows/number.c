@@ -162,6 +162,15 @@ enum number_fit number_to_scaled_down(const struct number *number, int scale, ui
     return NUMBER_FITS;
 }
 
+uint64_t number_power_of_ten(unsigned exponent)
+{
+    uint64_t power = 1;
+    while (exponent-- > 0) {
+        power *= 10;
+    }
+    return power;
+}
+
 /* --- doubles ----------------------------------------------------------------------------------------------------- */
 
 enum { EXACT_DOUBLE_POWER = 22, EXACT_LONG_POWER = 27 };

@@ -31,6 +31,8 @@ enum number_fit number_to_scaled(const struct number *number, int scale, uint64_
 /* The same, but what is behind the last place is dropped towards the smaller number: it never needs rounding. */
 enum number_fit number_to_scaled_down(const struct number *number, int scale, uint64_t limit, int64_t *out);
 
+uint64_t number_power_of_ten(unsigned exponent); /* at most 19 */
+
 /* The nearest double or float, infinite where it is out of range; [text, end) is what was scanned. ERR_NO_MEMORY. */
 MUST_CHECK enum err_code number_to_double(const struct number *number, const uint8_t *text, const uint8_t *end,
                                           double *out, struct error *err);
