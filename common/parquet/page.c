@@ -101,6 +101,7 @@ static enum err_code unpack(struct page_reader *reader, struct page *page, struc
         header->type == PAGE_DATA_V2 ? (size_t)header->definition_bytes + (size_t)header->repetition_bytes : 0;
     size_t length = (size_t)header->uncompressed_bytes - levels;
     bool plain = reader->kind == CODEC_NONE || (header->type == PAGE_DATA_V2 && !header->compressed);
+    page->repetitions = (struct encoded){raw->data, raw->data + (levels > 0 ? header->repetition_bytes : 0)};
     page->levels.at = raw->data + (levels > 0 ? header->repetition_bytes : 0);
     page->levels.end = raw->data + levels;
     if (plain || length == 0) { /* a page of nothing may have no compressed form either */

@@ -24,9 +24,9 @@ struct page_reader {
 
 struct page {
     struct page_header header;
-    uint64_t passed_rows;  /* of data pages before it that were passed by */
-    struct encoded levels; /* definition levels of PAGE_DATA_V2; elsewhere empty */
-    struct encoded values; /* PAGE_DATA: its levels first */
+    uint64_t passed_rows;               /* of data pages before it that were passed by */
+    struct encoded repetitions, levels; /* PAGE_DATA_V2: repetition and definition levels; elsewhere empty */
+    struct encoded values;              /* PAGE_DATA: its levels first */
 };
 
 void parquet_page_reader_done(struct page_reader *reader);

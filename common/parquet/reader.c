@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/parquet/reader_internal.h"
+#include "common/parquet/nested.h"
 #include "common/parquet/stats.h"
 
 enum { TAIL_BYTES = 8, SMALLEST_FILE_BYTES = 12, FOOTER_MAX_BYTES = 64 << 20, FORGOTTEN_HEADER_MAX_BYTES = 100 };
@@ -76,6 +76,21 @@ void parquet_reader_chunk_range(const struct parquet_reader *reader, const struc
     }
 }
 
+enum err_code parquet_reader_check_place(const struct parquet_reader *reader, const struct meta_chunk *chunk,
+                                         uint64_t *out_begin, uint64_t *out_end, struct error *err)
+{
+    if (chunk->compressed_bytes < 0 || chunk->data_page_offset < 4 || chunk->dictionary_page_offset < 0) {
+        return err_set(err, ERR_CORRUPT, "expected a place in the file but found %" PRId64 " bytes at %" PRId64,
+                       chunk->compressed_bytes, chunk->data_page_offset);
+    }
+    parquet_reader_chunk_range(reader, chunk, out_begin, out_end);
+    if (*out_begin > reader->footer_at || *out_end > reader->footer_at || *out_end < *out_begin) {
+        return err_set(err, ERR_CORRUPT, "expected pages within %" PRIu64 " bytes but they end at %" PRIu64,
+                       reader->footer_at, *out_end);
+    }
+    return OK;
+}
+
 static enum err_code check_chunk(const struct parquet_reader *reader, const struct meta_row_group *group, size_t column,
                                  struct error *err)
 {
@@ -90,15 +105,8 @@ static enum err_code check_chunk(const struct parquet_reader *reader, const stru
     if (group->row_count == 0) {
         return OK; /* nothing will be read: some writers give such a chunk no place */
     }
-    if (chunk->compressed_bytes < 0 || chunk->data_page_offset < 4 || chunk->dictionary_page_offset < 0) {
-        return err_set(err, ERR_CORRUPT, "expected column \"%s\" to have a place in the file", name);
-    }
-    parquet_reader_chunk_range(reader, chunk, &begin, &end);
-    if (begin > reader->footer_at || end > reader->footer_at || end < begin) {
-        return err_set(err, ERR_CORRUPT, "expected column \"%s\" within %" PRIu64 " bytes but it ends at %" PRIu64,
-                       name, reader->footer_at, end);
-    }
-    return OK;
+    enum err_code code = parquet_reader_check_place(reader, chunk, &begin, &end, err);
+    return code == OK ? OK : err_wrap(err, "column \"%s\"", name);
 }
 
 static enum err_code check_row_groups(const struct parquet_reader *reader, struct error *err)
@@ -180,6 +188,7 @@ const char *parquet_reader_unread_name(const struct parquet_reader *reader, size
 
 enum err_code parquet_reader_refuse(const struct parquet_reader *reader, size_t i, struct error *err)
 {
+    TRY(parquet_nested_check(reader, &reader->unread[i], err));
     return err_set(err, ERR_INVALID, "could not read column \"%s\": %s", reader->unread[i].name, reader->unread[i].why);
 }
 

@@ -10,7 +10,8 @@
 struct unread_column {
     const char *name;
     const char *why;
-    size_t first_chunk, chunk_count; /* of its leaves, in each row group */
+    const struct meta_element *element; /* with all that is under it behind it */
+    size_t first_chunk, chunk_count;    /* of its leaves, in each row group */
 };
 
 struct parquet_reader {
@@ -29,10 +30,14 @@ struct parquet_reader {
 /* Schema, layouts and unread columns, from the metadata; row groups have a chunk for each leaf afterwards. */
 MUST_CHECK enum err_code parquet_reader_fill_schema(struct parquet_reader *reader, struct error *err);
 
-/* The error for who asks for an unread column. Returns its code. */
+/* The error for who asks for an unread column: it is broken, or why it is not read. */
 MUST_CHECK enum err_code parquet_reader_refuse(const struct parquet_reader *reader, size_t i, struct error *err);
 
-/* Where the pages of a chunk stand: within the file and before the footer, checked when the reader was opened. */
+/* ERR_CORRUPT where the pages of a chunk do not stand within the file before the footer; else where they stand. */
+MUST_CHECK enum err_code parquet_reader_check_place(const struct parquet_reader *reader, const struct meta_chunk *chunk,
+                                                    uint64_t *out_begin, uint64_t *out_end, struct error *err);
+
+/* The same of a column of the schema, checked when the reader was opened. */
 void parquet_reader_chunk_range(const struct parquet_reader *reader, const struct meta_chunk *chunk,
                                 uint64_t *out_begin, uint64_t *out_end);
 

@@ -84,8 +84,11 @@ static enum err_code add_column(struct parquet_reader *reader, const struct bran
     why = why == NULL ? refuse_chunks(&reader->meta, branch->first_chunk) : why;
     if (why != NULL) {
         *column = (struct schema_column){0};
-        reader->unread[reader->unread_count++] = (struct unread_column){
-            .name = name, .why = why, .first_chunk = branch->first_chunk, .chunk_count = branch->chunk_count};
+        reader->unread[reader->unread_count++] = (struct unread_column){.name = name,
+                                                                        .why = why,
+                                                                        .element = element,
+                                                                        .first_chunk = branch->first_chunk,
+                                                                        .chunk_count = branch->chunk_count};
         return OK;
     }
     column->name = name;

@@ -1,5 +1,5 @@
-/* Reads a Parquet file for tests: parquet FILE [COLUMN...]. One line {"NAME": "TYPE", ...} for the columns, then the rows as
- * NDJSON. Ends with 1 and the error on the standard error. */
+/* Reads a Parquet file for tests: parquet [--readable] FILE. One line {"NAME": "TYPE", ...} for the columns, then the rows as
+ * NDJSON. Ends with 1 and the error on the standard error; with --readable, columns that are not read are left out. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +29,10 @@ static enum err_code print(struct buf *text, struct error *err)
 static enum err_code print_schema(const struct schema *schema, struct buf *text, struct error *err)
 {
     char type[COLUMN_TYPE_TEXT_BYTES];
+    TRY(buf_append_byte(text, '{', err));
     for (size_t i = 0; i < schema->column_count; i++) {
         const struct schema_column *column = &schema->columns[i];
-        TRY(buf_append_byte(text, i == 0 ? '{' : ',', err));
+        TRY(i > 0 ? buf_append_byte(text, ',', err) : OK);
         TRY(quote_json(column->name, strlen(column->name), text, err));
         TRY(buf_append_text(text, ":", err));
         column_type_format(column, type);
@@ -47,7 +48,7 @@ static enum err_code print_rows(struct parquet_cursor *cursor, struct buf *text,
     TRY(print_schema(parquet_cursor_schema(cursor), text, err));
     do {
         TRY(parquet_cursor_next(cursor, &batch, err));
-        if (batch != NULL) {
+        if (batch != NULL && batch->schema->column_count > 0) {
             TRY(rows_format_rows(batch, 0, batch->row_count, ROWS_FORMAT_NDJSON, text, err));
             TRY(print(text, err));
         }
@@ -55,19 +56,22 @@ static enum err_code print_rows(struct parquet_cursor *cursor, struct buf *text,
     return OK;
 }
 
-static enum err_code run(FILE *file, char **names, size_t count, struct error *err)
+/* All columns; or as many as can be read. */
+static enum err_code run(FILE *file, bool readable, struct error *err)
 {
     AUTO(parquet_reader_free_auto) struct parquet_reader *reader = NULL;
     AUTO(parquet_cursor_free_auto) struct parquet_cursor *cursor = NULL;
     AUTO(buf_done) struct buf text = {0};
-    AUTO(free_auto) uint32_t *columns = calloc(count + 1, sizeof *columns);
+    AUTO(free_auto) uint32_t *columns = NULL;
     fseek(file, 0, SEEK_END);
     const struct parquet_source source = {.context = file, .size_bytes = (uint64_t)ftell(file), .read = read_file};
     TRY(parquet_reader_open(&source, &reader, err));
-    for (size_t i = 0; i < count; i++) {
-        TRY(parquet_reader_find(reader, names[i], strlen(names[i]), &columns[i], err));
+    size_t count = parquet_reader_schema(reader)->column_count;
+    columns = calloc(count + 1, sizeof *columns);
+    for (uint32_t i = 0; i < count; i++) {
+        columns[i] = i;
     }
-    const struct parquet_cursor_options options = {.columns = count > 0 ? columns : NULL, .column_count = count};
+    const struct parquet_cursor_options options = {.columns = readable ? columns : NULL, .column_count = count};
     TRY(parquet_cursor_open(reader, &options, &cursor, err));
     return print_rows(cursor, &text, err);
 }
@@ -75,12 +79,13 @@ static enum err_code run(FILE *file, char **names, size_t count, struct error *e
 int main(int argc, char **argv)
 {
     struct error err = {0};
-    FILE *file = argc < 2 ? NULL : fopen(argv[1], "rb");
+    bool readable = argc == 3 && strcmp(argv[1], "--readable") == 0;
+    FILE *file = argc == 2 || readable ? fopen(argv[argc - 1], "rb") : NULL;
     if (file == NULL) {
-        fprintf(stderr, "usage: parquet FILE [COLUMN...]\n");
+        fprintf(stderr, "usage: parquet [--readable] FILE\n");
         return 1;
     }
-    enum err_code code = run(file, argv + 2, (size_t)argc - 2, &err);
+    enum err_code code = run(file, readable, &err);
     fclose(file);
     if (code != OK) {
         fprintf(stderr, "%s: %s\n", err_code_name(code), err.text);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "common/digest/digest.h"
 #include "common/parquet/reader.h"
 #include "common/parquet/writer.h"
 
@@ -171,6 +172,19 @@ __attribute__((unused)) static enum err_code write_batch(const struct batch *bat
     TRY(parquet_writer_new(batch->schema, options, &sink, &writer, err));
     TRY(parquet_writer_append(writer, batch, 0, batch->row_count, err));
     return parquet_writer_finish(writer, out, err);
+}
+
+/* Goes on with `seed` over the values of a row. */
+__attribute__((unused)) static uint64_t digest_row(const struct batch *batch, uint32_t row, uint64_t seed)
+{
+    for (size_t c = 0; c < batch->schema->column_count; c++) {
+        const struct column *column = &batch->columns[c];
+        uint32_t length = (uint32_t)column_type_width(column->type);
+        const uint8_t *value = length > 0 ? column->values.u8 + (size_t)row * length : NULL;
+        value = value != NULL ? value : column_variable(column, row, &length);
+        seed = column_is_null(column, row) ? seed * 31 + 7 : digest_xxh64(value, length, seed);
+    }
+    return seed;
 }
 
 /* Slot b of y holds what slot a of x holds. */

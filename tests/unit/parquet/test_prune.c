@@ -1,8 +1,6 @@
 /* Passing by what cannot match must change nothing but the time it takes. */
 #include "tests/unit/parquet/support.h"
 
-#include "common/digest/digest.h"
-
 enum { ROWS = 40000 };
 
 /* A source that counts what is read. */
@@ -23,18 +21,6 @@ struct found {
     uint64_t rows, digest, bytes;
     struct parquet_skipped skipped;
 };
-
-static uint64_t digest_row(const struct batch *batch, uint32_t row, uint64_t seed)
-{
-    for (size_t c = 0; c < batch->schema->column_count; c++) {
-        const struct column *column = &batch->columns[c];
-        uint32_t length = (uint32_t)column_type_width(column->type);
-        const uint8_t *value = length > 0 ? column->values.u8 + (size_t)row * length : NULL;
-        value = value != NULL ? value : column_variable(column, row, &length);
-        seed = column_is_null(column, row) ? seed * 31 + 7 : digest_xxh64(value, length, seed);
-    }
-    return seed;
-}
 
 static bool is_wanted(const struct batch *batch, uint32_t row, const struct parquet_cursor_options *options)
 {
