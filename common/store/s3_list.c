@@ -135,11 +135,11 @@ static int digit(char c)
                                   : -1;
 }
 
-/* In place: "%2B" and the blank that some write as "+". */
-static void decode(char *text)
+/* In place, in the arena's memory: "%2B" and the blank that some write as "+". */
+static void decode(const char *encoded)
 {
-    char *out = text;
-    for (const char *at = text; *at != '\0'; at++) {
+    char *out = (char *)(uintptr_t)encoded;
+    for (const char *at = encoded; *at != '\0'; at++) {
         int high = *at == '%' ? digit(at[1]) : -1;
         int low = high >= 0 ? digit(at[2]) : -1;
         if (low >= 0) {
@@ -149,7 +149,9 @@ static void decode(char *text)
             *out++ = *at == '+' ? ' ' : *at;
         }
     }
-    *out = '\0';
+    if (*out != '\0') { /* something was cut; "" may not be ours */
+        *out = '\0';
+    }
 }
 
 static enum err_code check_entries(const struct parse *parse, struct error *err)
@@ -187,9 +189,9 @@ static enum err_code read_page(void *context, const struct s3_answer *answer, st
     }
     if (parse->encoded) {
         for (size_t i = 0; i < page->count; i++) {
-            decode((char *)(uintptr_t)page->entries[i].key);
+            decode(page->entries[i].key);
         }
-        decode((char *)(uintptr_t)page->next_key);
+        decode(page->next_key);
     }
     return check_entries(parse, err);
 }
