@@ -5,33 +5,8 @@
 #include "common/digest/digest.h"
 #include "common/parquet/bits.h"
 #include "common/parquet/bloom.h"
-#include "common/parquet/chunk_choice.h"
+#include "common/parquet/chunk_internal.h"
 #include "common/parquet/encoding.h"
-
-/* Bounds what a reader must look at for one row, and what it must decode at once, where values take few bits. */
-enum { PAGE_MAX_ROWS = 16384 };
-
-struct chunk_encoder {
-    struct chunk_options options;
-    struct codec *codec;
-    enum codec_kind kind;
-    struct chunk_choice choice;
-    struct dictionary *dictionary;
-    struct buf dense_scratch;
-    struct buf payload, compressed; /* of the page in progress */
-    size_t page_capacity;
-    struct chunk chunk;
-};
-
-/* The chunk in progress. */
-struct job {
-    const struct schema_column *column;
-    const struct column *values;
-    uint32_t rows;
-    int64_t file_offset;
-    struct dense dense;
-    enum parquet_encoding encoding;
-};
 
 enum err_code parquet_chunk_encoder_new(const struct chunk_options *options, struct chunk_encoder **out,
                                         struct error *err)
@@ -61,14 +36,14 @@ void parquet_chunk_encoder_free(struct chunk_encoder *encoder)
     buf_done(&encoder->dense_scratch);
     buf_done(&encoder->payload);
     buf_done(&encoder->compressed);
-    buf_done(&encoder->chunk.bytes);
+    buf_done(&encoder->bytes);
     buf_done(&encoder->chunk.bloom);
     free(encoder->chunk.pages);
     free(encoder);
 }
 
 /* Rows of the next page: as many as fill page_bytes, and at least one. */
-static uint32_t page_rows(const struct chunk_encoder *encoder, const struct job *job, uint32_t first)
+static uint32_t page_rows(const struct chunk_encoder *encoder, const struct chunk_job *job, uint32_t first)
 {
     uint32_t left = job->rows - first, most = left < PAGE_MAX_ROWS ? left : PAGE_MAX_ROWS;
     size_t page_bytes = encoder->options.page_bytes;
@@ -139,13 +114,13 @@ static enum err_code put_page(struct chunk_encoder *encoder, struct page_header 
     header->uncompressed_bytes = (int32_t)encoder->payload.length_bytes;
     header->compressed_bytes = (int32_t)body->length_bytes;
     header->crc = (int32_t)digest_crc32(0, body->data, body->length_bytes);
-    size_t begin = chunk->bytes.length_bytes;
-    TRY(parquet_page_header_encode(header, &chunk->bytes, err));
-    chunk->meta.uncompressed_bytes += (int64_t)(chunk->bytes.length_bytes - begin + encoder->payload.length_bytes);
-    return buf_append(&chunk->bytes, body->data, body->length_bytes, err);
+    size_t begin = encoder->bytes.length_bytes;
+    TRY(parquet_page_header_encode(header, &encoder->bytes, err));
+    chunk->meta.uncompressed_bytes += (int64_t)(encoder->bytes.length_bytes - begin + encoder->payload.length_bytes);
+    return buf_append(&encoder->bytes, body->data, body->length_bytes, err);
 }
 
-static enum err_code put_dictionary(struct chunk_encoder *encoder, const struct job *job, struct error *err)
+static enum err_code put_dictionary(struct chunk_encoder *encoder, const struct chunk_job *job, struct error *err)
 {
     struct meta_chunk *meta = &encoder->chunk.meta;
     struct page_header header = {.type = PAGE_DICTIONARY, .encoding = ENCODING_PLAIN};
@@ -154,13 +129,10 @@ static enum err_code put_dictionary(struct chunk_encoder *encoder, const struct 
     TRY(parquet_dictionary_encode(encoder->dictionary, &job->dense, &encoder->payload, err));
     TRY(put_page(encoder, &header, err));
     meta->dictionary_page_offset = job->file_offset;
-    meta->encodings |= 1U << ENCODING_PLAIN;
-    meta->encoding_stats[meta->encoding_stats_count++] =
-        (struct meta_encoding_stats){PAGE_DICTIONARY, ENCODING_PLAIN, 1};
     return OK;
 }
 
-static enum err_code put_values(struct chunk_encoder *encoder, const struct job *job, size_t first, size_t count,
+static enum err_code put_values(struct chunk_encoder *encoder, const struct chunk_job *job, size_t first, size_t count,
                                 struct error *err)
 {
     if (job->encoding != ENCODING_RLE_DICTIONARY) {
@@ -172,8 +144,7 @@ static enum err_code put_values(struct chunk_encoder *encoder, const struct job 
                               err);
 }
 
-static enum err_code page_entry_new(struct chunk_encoder *encoder, const struct job *job, struct page_entry **out,
-                                    struct error *err)
+static enum err_code page_entry_new(struct chunk_encoder *encoder, struct page_entry **out, struct error *err)
 {
     struct chunk *chunk = &encoder->chunk;
     if (chunk->page_count == encoder->page_capacity) {
@@ -185,38 +156,42 @@ static enum err_code page_entry_new(struct chunk_encoder *encoder, const struct 
         chunk->pages = pages;
         encoder->page_capacity = capacity;
     }
-    struct page_entry *page = &chunk->pages[chunk->page_count++];
-    *page = (struct page_entry){.offset = job->file_offset + (int64_t)chunk->bytes.length_bytes};
-    column_stats_init(&page->stats, job->column);
-    *out = page;
+    *out = &chunk->pages[chunk->page_count++];
     return OK;
 }
 
-static enum err_code put_data_page(struct chunk_encoder *encoder, const struct job *job, uint32_t first, uint32_t rows,
-                                   size_t dense_first, uint32_t dense_count, struct error *err)
+enum err_code parquet_chunk_note_page(struct chunk_encoder *encoder, const struct chunk_job *job, size_t at,
+                                      uint32_t first, uint32_t rows, struct page_entry **out, struct error *err)
+{
+    TRY(page_entry_new(encoder, out, err));
+    **out = (struct page_entry){.offset = job->file_offset + (int64_t)at, .first_row = first, .rows = rows};
+    column_stats_init(&(*out)->stats, job->column);
+    column_stats_update(&(*out)->stats, job->values, first, rows);
+    column_stats_merge(&encoder->chunk.stats, &(*out)->stats);
+    return OK;
+}
+
+static enum err_code put_data_page(struct chunk_encoder *encoder, const struct chunk_job *job, uint32_t first,
+                                   uint32_t rows, size_t dense_first, uint32_t dense_count, struct error *err)
 {
     struct page_entry *page = NULL;
     struct page_header header = {.type = PAGE_DATA, .encoding = job->encoding, .value_count = (int32_t)rows};
-    TRY(page_entry_new(encoder, job, &page, err));
-    page->first_row = first;
-    page->rows = rows;
-    column_stats_update(&page->stats, job->values, first, rows);
-    column_stats_merge(&encoder->chunk.stats, &page->stats);
+    TRY(parquet_chunk_note_page(encoder, job, encoder->bytes.length_bytes, first, rows, &page, err));
     buf_clear(&encoder->payload);
     if (job->column->nullable) {
         TRY(put_levels(&encoder->payload, job->values, first, rows, dense_count, err));
     }
     TRY(put_values(encoder, job, dense_first, dense_count, err));
     TRY(put_page(encoder, &header, err));
-    page->bytes = (int32_t)(job->file_offset + (int64_t)encoder->chunk.bytes.length_bytes - page->offset);
+    page->bytes = (int32_t)(job->file_offset + (int64_t)encoder->bytes.length_bytes - page->offset);
     return OK;
 }
 
-static enum err_code put_data_pages(struct chunk_encoder *encoder, const struct job *job, struct error *err)
+static enum err_code put_data_pages(struct chunk_encoder *encoder, const struct chunk_job *job, struct error *err)
 {
     struct meta_chunk *meta = &encoder->chunk.meta;
     size_t dense_first = 0;
-    meta->data_page_offset = job->file_offset + (int64_t)encoder->chunk.bytes.length_bytes;
+    meta->data_page_offset = job->file_offset + (int64_t)encoder->bytes.length_bytes;
     for (uint32_t first = 0; first < job->rows;) {
         uint32_t rows = page_rows(encoder, job, first);
         uint32_t valid = job->values->null_count > 0 ? count_valid(job->values->valid, first, rows) : rows;
@@ -224,36 +199,40 @@ static enum err_code put_data_pages(struct chunk_encoder *encoder, const struct 
         dense_first += valid;
         first += rows;
     }
-    meta->encodings |= 1U << job->encoding | (job->column->nullable ? 1U << ENCODING_RLE : 0);
-    meta->encoding_stats[meta->encoding_stats_count++] =
-        (struct meta_encoding_stats){PAGE_DATA, job->encoding, (int32_t)encoder->chunk.page_count};
     return OK;
 }
 
-static enum err_code put_bloom(struct chunk_encoder *encoder, const struct job *job, struct error *err)
+/* Sized by the distinct values where a dictionary has told them; what it holds does not depend on who goes in twice. */
+static enum err_code put_bloom(struct chunk_encoder *encoder, const struct chunk_job *job, struct error *err)
 {
-    bool distinct = job->encoding == ENCODING_RLE_DICTIONARY;
-    size_t count = distinct ? encoder->dictionary->count : job->dense.count;
-    size_t bytes = parquet_bloom_bytes(count, encoder->options.bloom_fpp);
+    size_t count = job->first_values != NULL ? job->distinct : job->dense.count;
+    size_t bytes = parquet_bloom_bytes(job->distinct, encoder->options.bloom_fpp);
     AUTO(free_auto) uint8_t *filter = calloc(1, bytes);
     if (filter == NULL) {
         return err_no_memory(err, bytes);
     }
     for (size_t i = 0; i < count; i++) {
         size_t length;
-        size_t index = distinct ? encoder->dictionary->first_values[i] : i;
+        size_t index = job->first_values != NULL ? job->first_values[i] : i;
         const uint8_t *value = parquet_dense_value(&job->dense, index, &length);
         parquet_bloom_insert(filter, bytes, digest_xxh64(value, length, 0));
     }
     return parquet_bloom_encode(filter, bytes, &encoder->chunk.bloom, err);
 }
 
-static void begin_chunk(struct chunk_encoder *encoder, const struct job *job)
+static void note_encoding(struct meta_chunk *meta, enum parquet_page_type type, enum parquet_encoding encoding,
+                          size_t pages)
+{
+    meta->encodings |= 1U << encoding;
+    meta->encoding_stats[meta->encoding_stats_count++] = (struct meta_encoding_stats){type, encoding, (int32_t)pages};
+}
+
+void parquet_chunk_begin(struct chunk_encoder *encoder, const struct chunk_job *job)
 {
     struct meta_element element;
     struct chunk *chunk = &encoder->chunk;
     parquet_type_to_element(job->column, &element);
-    buf_clear(&chunk->bytes);
+    buf_clear(&encoder->bytes);
     buf_clear(&chunk->bloom);
     chunk->page_count = 0;
     chunk->meta = (struct meta_chunk){
@@ -264,26 +243,50 @@ static void begin_chunk(struct chunk_encoder *encoder, const struct job *job)
     column_stats_init(&chunk->stats, job->column);
 }
 
+enum err_code parquet_chunk_gather(struct chunk_encoder *encoder, struct chunk_job *job, struct error *err)
+{
+    TRY(parquet_dense_from_column(job->values, job->rows, &encoder->dense_scratch, &job->dense, err));
+    job->distinct = job->dense.count;
+    return OK;
+}
+
+enum err_code parquet_chunk_end(struct chunk_encoder *encoder, const struct chunk_job *job, struct parquet_bytes data,
+                                struct error *err)
+{
+    struct meta_chunk *meta = &encoder->chunk.meta;
+    if (meta->dictionary_page_offset > 0) {
+        note_encoding(meta, PAGE_DICTIONARY, ENCODING_PLAIN, 1);
+    }
+    note_encoding(meta, PAGE_DATA, job->encoding, encoder->chunk.page_count);
+    meta->encodings |= job->column->nullable ? 1U << ENCODING_RLE : 0;
+    meta->compressed_bytes = (int64_t)data.length;
+    encoder->chunk.data = data;
+    return job->column->bloom && job->column->type != COLUMN_BOOL ? put_bloom(encoder, job, err) : OK;
+}
+
 enum err_code parquet_chunk_encode(struct chunk_encoder *encoder, const struct schema_column *column,
                                    const struct column *values, uint32_t rows, int64_t file_offset,
                                    const struct chunk **out, struct error *err)
 {
-    struct job job = {.column = column, .values = values, .rows = rows, .file_offset = file_offset};
+    struct chunk_job job = {.column = column, .values = values, .rows = rows, .file_offset = file_offset};
     if (values->null_count > 0 && !column->nullable) {
         return err_set(err, ERR_INVALID, "expected no nulls in column \"%s\" but found %u", column->name,
                        values->null_count);
     }
-    begin_chunk(encoder, &job);
-    TRY(parquet_dense_from_column(values, rows, &encoder->dense_scratch, &job.dense, err));
+    parquet_chunk_begin(encoder, &job);
+    TRY(parquet_chunk_gather(encoder, &job, err));
     TRY(parquet_chunk_choose(&encoder->choice, &job.dense, encoder->dictionary, &job.encoding, err));
     if (job.encoding == ENCODING_RLE_DICTIONARY) {
+        job.first_values = encoder->dictionary->first_values;
+        job.distinct = encoder->dictionary->count;
         TRY(put_dictionary(encoder, &job, err));
     }
     TRY(put_data_pages(encoder, &job, err));
-    if (column->bloom && column->type != COLUMN_BOOL) {
-        TRY(put_bloom(encoder, &job, err));
+    if (encoder->bytes.length_bytes > UINT32_MAX) {
+        return err_set(err, ERR_INVALID, "expected at most 4 GiB of column \"%s\" in a row group", column->name);
     }
-    encoder->chunk.meta.compressed_bytes = (int64_t)encoder->chunk.bytes.length_bytes;
+    const struct parquet_bytes data = {encoder->bytes.data, (uint32_t)encoder->bytes.length_bytes};
+    TRY(parquet_chunk_end(encoder, &job, data, err));
     *out = &encoder->chunk;
     return OK;
 }

@@ -1,4 +1,4 @@
-/* Encodes one column of one row group: dictionary page, data pages, statistics, page entries, bloom filter. */
+/* One column of one row group, encoded or taken over: dictionary page, data pages, statistics, page entries, bloom filter. */
 #ifndef GRANARY_PARQUET_CHUNK_H
 #define GRANARY_PARQUET_CHUNK_H
 
@@ -11,10 +11,10 @@ struct chunk_options {
     double bloom_fpp;
 };
 
-struct chunk {              /* what the last parquet_chunk_encode made; valid until the next */
-    struct buf bytes;       /* the pages as they stand in the file */
-    struct buf bloom;       /* header and filter; empty when the column has none */
-    struct meta_chunk meta; /* without bloom and index places, and without statistics */
+struct chunk {                 /* what the last parquet_chunk_encode made; valid until the next */
+    struct parquet_bytes data; /* the pages as they stand in the file */
+    struct buf bloom;          /* header and filter; empty when the column has none */
+    struct meta_chunk meta;    /* without bloom and index places, and without statistics */
     struct column_stats stats;
     struct page_entry *pages;
     size_t page_count;
@@ -32,5 +32,13 @@ DEFINE_AUTO(struct chunk_encoder, parquet_chunk_encoder_free)
 MUST_CHECK enum err_code parquet_chunk_encode(struct chunk_encoder *encoder, const struct schema_column *column,
                                               const struct column *values, uint32_t rows, int64_t file_offset,
                                               const struct chunk **out, struct error *err);
+
+/* Takes over a chunk that stands encoded in another file: `raw` are its pages, `values` what they were decoded to. Everything
+ * about them is worked out from the values; the pages themselves are copied, when they are as parquet_chunk_encode writes
+ * them (header for header, with checksums, codec, encodings and sizes). Whoever decoded them has checked the checksums.
+ * *out borrows from raw, and is NULL where they are not: encode the values. */
+MUST_CHECK enum err_code parquet_chunk_adopt(struct chunk_encoder *encoder, const struct schema_column *column,
+                                             const struct column *values, uint32_t rows, struct parquet_bytes raw,
+                                             int64_t file_offset, const struct chunk **out, struct error *err);
 
 #endif

@@ -238,3 +238,13 @@ struct parquet_skipped parquet_cursor_skipped(const struct parquet_cursor *curso
 {
     return cursor->skipped;
 }
+
+void parquet_cursor_seek(struct parquet_cursor *cursor, size_t row_group)
+{
+    cursor->range_count = 0;
+    cursor->group_end_row = 0;
+    cursor->next_group = row_group;
+    for (size_t i = 0; i < row_group; i++) {
+        cursor->group_end_row += (uint64_t)cursor->reader->meta.row_groups[i].row_count;
+    }
+}

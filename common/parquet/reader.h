@@ -79,5 +79,7 @@ struct parquet_skipped {
     uint64_t rows; /* with those of the row groups */
 };
 struct parquet_skipped parquet_cursor_skipped(const struct parquet_cursor *cursor);
+/* The next batch is the first of this row group (or of the next one that was chosen; parquet_reader_row_groups: the end). */
+void parquet_cursor_seek(struct parquet_cursor *cursor, size_t row_group);
 
 #endif

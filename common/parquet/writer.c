@@ -169,16 +169,22 @@ static uint32_t rows_that_fit(const struct parquet_writer *writer, const struct 
     return fit == 0 && writer->pending->row_count == 0 ? 1 : fit;
 }
 
+enum err_code parquet_writer_admit(struct parquet_writer *writer, const struct batch *batch, uint32_t first,
+                                   uint32_t count, struct error *err)
+{
+    TRY(check_columns(writer, batch, err));
+    TRY(check_order(writer, batch, first, count, err));
+    batch_clear(writer->last);
+    return batch_append_range(writer->last, batch, first + count - 1, 1, err);
+}
+
 enum err_code parquet_writer_append(struct parquet_writer *writer, const struct batch *batch, uint32_t first,
                                     uint32_t count, struct error *err)
 {
     if (count == 0) {
         return OK;
     }
-    TRY(check_columns(writer, batch, err));
-    TRY(check_order(writer, batch, first, count, err));
-    batch_clear(writer->last);
-    TRY(batch_append_range(writer->last, batch, first + count - 1, 1, err));
+    TRY(parquet_writer_admit(writer, batch, first, count, err));
     while (count > 0) {
         uint32_t fit = rows_that_fit(writer, batch, first, count);
         if (fit == 0) {

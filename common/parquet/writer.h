@@ -46,6 +46,14 @@ DEFINE_AUTO(struct parquet_writer, parquet_writer_free)
 /* Rows [first, first + count) of the batch (its schema's columns equal the writer's). After an error the writer is dead. */
 MUST_CHECK enum err_code parquet_writer_append(struct parquet_writer *writer, const struct batch *batch, uint32_t first,
                                                uint32_t count, struct error *err);
+/* A whole row group of the copier's file: its pages are copied as they stand where they are of the form that the writer gives
+ * them, and encoded anew where not; a column that the file lacks is null. Order, bounds, counts and indexes are worked out
+ * from the decoded values, never believed. *out_taken is false, and nothing has been written, where that would not do: a row
+ * group less than half full or larger than ours, a file that is not ours, or no column to copy. Else errors as of
+ * parquet_cursor_next and append. */
+struct parquet_copier; /* common/parquet/copier.h */
+MUST_CHECK enum err_code parquet_writer_copy_group(struct parquet_writer *writer, struct parquet_copier *copier,
+                                                   size_t row_group, bool *out_taken, struct error *err);
 /* Last row group and footer. At least one row, else ERR_INVALID. */
 MUST_CHECK enum err_code parquet_writer_finish(struct parquet_writer *writer, struct parquet_summary *out,
                                                struct error *err);

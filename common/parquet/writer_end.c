@@ -35,7 +35,7 @@ static enum err_code fill_meta(const struct parquet_writer *writer, struct meta_
                              .row_groups = writer->row_groups,
                              .key_value_count = writer->options.key_value_count,
                              .sorting_count = schema->sort_key_count,
-                             .created_by = bytes_of("granary version " GRANARY_VERSION)};
+                             .created_by = bytes_of(PARQUET_CREATED_BY GRANARY_VERSION)};
     meta.elements = arena_zalloc(writer->arena, meta.element_count, sizeof *meta.elements);
     meta.key_values = arena_zalloc(writer->arena, meta.key_value_count + 1, sizeof *meta.key_values);
     if (meta.elements == NULL || meta.key_values == NULL) {

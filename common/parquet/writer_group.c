@@ -1,7 +1,8 @@
-/* One row group of the writer: its columns encoded and put, and what the footer will need kept. */
+/* One row group of the writer: its columns encoded or taken over and put, and what the footer will need kept. */
 #include "common/parquet/writer_internal.h"
 
-static enum err_code row_group_new(struct parquet_writer *writer, struct meta_row_group **out, struct error *err)
+static enum err_code row_group_new(struct parquet_writer *writer, uint32_t rows, struct meta_row_group **out,
+                                   struct error *err)
 {
     if (writer->row_group_count == writer->row_group_capacity) {
         size_t capacity = writer->row_group_capacity > 0 ? 2 * writer->row_group_capacity : 8;
@@ -12,9 +13,8 @@ static enum err_code row_group_new(struct parquet_writer *writer, struct meta_ro
         writer->row_groups = groups;
         writer->row_group_capacity = capacity;
     }
-    struct meta_row_group group = {.row_count = writer->pending->row_count,
-                                   .file_offset = (int64_t)writer->file_bytes,
-                                   .chunk_count = writer->schema->column_count};
+    struct meta_row_group group = {
+        .row_count = rows, .file_offset = (int64_t)writer->file_bytes, .chunk_count = writer->schema->column_count};
     group.chunks = arena_zalloc(writer->arena, group.chunk_count, sizeof *group.chunks);
     if (group.chunks == NULL) {
         return err_no_memory(err, group.chunk_count * sizeof *group.chunks);
@@ -39,15 +39,27 @@ static enum err_code keep_index(struct parquet_writer *writer, const struct chun
     return OK;
 }
 
-static enum err_code put_chunk(struct parquet_writer *writer, size_t column, struct meta_row_group *group,
-                               struct error *err)
+static enum err_code make_chunk(struct parquet_writer *writer, const struct batch *rows, size_t column,
+                                struct parquet_bytes raw, const struct chunk **out, struct error *err)
 {
-    const struct chunk *chunk = NULL;
+    const struct schema_column *definition = &writer->schema->columns[column];
+    const struct column *values = &rows->columns[column];
+    *out = NULL;
+    if (raw.data != NULL) {
+        TRY(parquet_chunk_adopt(writer->encoder, definition, values, rows->row_count, raw, (int64_t)writer->file_bytes,
+                                out, err));
+    }
+    return *out != NULL ? OK
+                        : parquet_chunk_encode(writer->encoder, definition, values, rows->row_count,
+                                               (int64_t)writer->file_bytes, out, err);
+}
+
+static enum err_code put_chunk(struct parquet_writer *writer, const struct chunk *chunk, size_t column,
+                               struct meta_row_group *group, struct error *err)
+{
     struct meta_chunk *meta = &group->chunks[column];
-    TRY(parquet_chunk_encode(writer->encoder, &writer->schema->columns[column], &writer->pending->columns[column],
-                             writer->pending->row_count, (int64_t)writer->file_bytes, &chunk, err));
     *meta = chunk->meta;
-    TRY(parquet_writer_put(writer, chunk->bytes.data, chunk->bytes.length_bytes, err));
+    TRY(parquet_writer_put(writer, chunk->data.data, chunk->data.length, err));
     TRY(parquet_stats_encode(&chunk->stats, writer->arena, &meta->statistics, err));
     TRY(keep_index(writer, chunk, meta, err));
     meta->bloom_offset = (int64_t)writer->blooms.length_bytes;
@@ -71,19 +83,28 @@ static enum err_code put_blooms(struct parquet_writer *writer, struct meta_row_g
     return OK;
 }
 
-enum err_code parquet_writer_flush(struct parquet_writer *writer, struct error *err)
+enum err_code parquet_writer_put_group(struct parquet_writer *writer, const struct batch *rows,
+                                       const struct parquet_bytes *raws, struct error *err)
 {
+    static const struct parquet_bytes none;
     struct meta_row_group *group = NULL;
-    if (writer->pending->row_count == 0) {
-        return OK;
-    }
-    TRY(row_group_new(writer, &group, err));
+    TRY(row_group_new(writer, rows->row_count, &group, err));
     for (size_t i = 0; i < writer->schema->column_count; i++) {
-        TRY(put_chunk(writer, i, group, err));
+        const struct chunk *chunk = NULL;
+        TRY(make_chunk(writer, rows, i, raws != NULL ? raws[i] : none, &chunk, err));
+        TRY(put_chunk(writer, chunk, i, group, err));
     }
     TRY(put_blooms(writer, group, err));
-    writer->row_count += writer->pending->row_count;
-    writer->memory_bytes += batch_memory_bytes(writer->pending);
-    batch_clear(writer->pending);
+    writer->row_count += rows->row_count;
+    writer->memory_bytes += batch_memory_bytes(rows);
+    return OK;
+}
+
+enum err_code parquet_writer_flush(struct parquet_writer *writer, struct error *err)
+{
+    if (writer->pending->row_count > 0) {
+        TRY(parquet_writer_put_group(writer, writer->pending, NULL, err));
+        batch_clear(writer->pending);
+    }
     return OK;
 }

@@ -5,7 +5,8 @@
 #include "common/parquet/chunk.h"
 #include "common/parquet/writer.h"
 
-#define PARQUET_MAGIC "PAR1"
+#define PARQUET_MAGIC      "PAR1"
+#define PARQUET_CREATED_BY "granary version "
 enum { PARQUET_MAGIC_BYTES = 4 };
 
 struct parquet_writer {
@@ -27,6 +28,13 @@ struct parquet_writer {
 /* To the sink, counted. */
 MUST_CHECK enum err_code parquet_writer_put(struct parquet_writer *writer, const void *data, size_t length,
                                             struct error *err);
+/* Rows [first, first + count) may come next: right columns, right order. Remembers the last of them. */
+MUST_CHECK enum err_code parquet_writer_admit(struct parquet_writer *writer, const struct batch *batch, uint32_t first,
+                                              uint32_t count, struct error *err);
+/* A row group of all rows of the batch. raws (may be NULL): for each column its pages in another file, or no data; they are
+ * taken over where that is possible, and the values are encoded where it is not. */
+MUST_CHECK enum err_code parquet_writer_put_group(struct parquet_writer *writer, const struct batch *rows,
+                                                  const struct parquet_bytes *raws, struct error *err);
 /* Encodes and puts the row group in progress, if it has rows. */
 MUST_CHECK enum err_code parquet_writer_flush(struct parquet_writer *writer, struct error *err);
 /* Page index, footer and magic. */

@@ -2,6 +2,7 @@
 #ifndef GRANARY_PARTITION_INTERNAL_H
 #define GRANARY_PARTITION_INTERNAL_H
 
+#include "common/parquet/copier.h"
 #include "common/partition/merge.h"
 
 /* How the output's rows are compared: by a 64-bit number first, where the first sort key is one. */
@@ -17,10 +18,13 @@ struct merge_input {
     const struct merge_order *order;
     struct partition_reader *reader;
     struct parquet_cursor *cursor;
-    bool converts;           /* columns are missing or are widened */
-    struct batch *converted; /* owned, then */
-    struct batch rows;       /* the current ones: borrows its columns. row_count 0 at the end */
-    const int64_t *numbers;  /* of the rows; NULL without one */
+    struct parquet_projection projection;
+    struct batch *converted;  /* owned, where the projection converts */
+    struct batch rows;        /* the current ones: borrows its columns. row_count 0 at the end */
+    size_t group;             /* the row group that they are of */
+    uint64_t group_rows_left; /* behind them */
+    bool starts_group;        /* they are the first of it, and it may yet be copied whole */
+    const int64_t *numbers;   /* of the rows; NULL without one */
     uint32_t at;
     int64_t number;      /* of the row at `at`, turned so that smaller comes first */
     int64_t last_number; /* of the batch before */
@@ -52,6 +56,12 @@ static inline void merge_input_seek(struct merge_input *input, uint32_t at)
         input->number = merge_number(input->order, input->numbers, at);
     }
 }
+
+/* The row group whose first rows are the current ones has been dealt with: the next rows are of the next. */
+MUST_CHECK enum err_code partition_merge_input_skip_group(struct merge_input *input, struct error *err);
+/* Do all rows of the row group that the input is in come before the current row of the other (NULL: there is none)? Says
+ * yes only where the row group's bounds tell; rows that tie go by the order of the inputs. */
+bool partition_merge_group_precedes(const struct merge_input *input, const struct merge_input *other);
 
 /* Appends the runs' rows, in order. `bases` has room for a pointer per input. */
 MUST_CHECK enum err_code partition_merge_gather(struct batch *to, const struct merge_input *inputs, size_t input_count,

@@ -1,7 +1,8 @@
 /* A tree of losers finds the next row with one comparison per level. Rows are not copied one by one: which rows come next,
  * from which input, is written down as runs, and the runs are gathered column by column once an input has used up its
  * batch (or enough rows have come together). An input that wins twice in a row is likely to be ahead of all others: it is
- * then asked how far, by doubling steps. */
+ * then asked how far, by doubling steps. An input at the start of a row group that is ahead of all others to its end hands
+ * the row group over as it stands. */
 #include "common/partition/merge.h"
 
 #include <stdlib.h>
@@ -35,6 +36,8 @@ struct merge {
     uint32_t run_rows;
     const void **bases;
     struct batch *output;
+    struct parquet_copier *copier; /* of the input that a row group was copied from last; else NULL */
+    int copied_input;
     uint64_t rows_done;
     int bad_input;
 };
@@ -192,6 +195,12 @@ static enum err_code open_inputs(struct merge *merge, struct error *err)
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
+static enum err_code report_progress(const struct merge *merge, struct error *err)
+{
+    const struct partition_merge_options *options = merge->options;
+    return options->progress == NULL ? OK : options->progress(options->context, merge->rows_done, err);
+}
+
 static enum err_code write_output(struct merge *merge, struct error *err)
 {
     if (merge->output->row_count == 0) {
@@ -200,8 +209,7 @@ static enum err_code write_output(struct merge *merge, struct error *err)
     TRY(partition_writer_append(merge->writer, merge->output, 0, merge->output->row_count, err));
     merge->rows_done += merge->output->row_count;
     batch_clear(merge->output);
-    const struct partition_merge_options *options = merge->options;
-    return options->progress == NULL ? OK : options->progress(options->context, merge->rows_done, err);
+    return report_progress(merge, err);
 }
 
 static enum err_code gather_runs(struct merge *merge, struct error *err)
@@ -228,27 +236,71 @@ static void add_run(struct merge *merge, const struct merge_input *input, uint32
 
 /* --- the merge ---------------------------------------------------------------------------------------------------- */
 
-/* The winner's batch is used up: the runs still point into it. */
-static enum err_code refill_winner(struct merge *merge, struct error *err)
+/* The winner has rows again, or has none left. */
+static void place_winner(struct merge *merge)
 {
-    struct merge_input *input = merge->live[merge->winner];
-    TRY(gather_runs(merge, err));
-    TRY(load_rows(merge, input, err));
-    if (input->rows.row_count > 0) {
+    if (merge->live[merge->winner]->rows.row_count > 0) {
         replay(merge);
-        return OK;
+        return;
     }
     merge->live_count--;
     for (size_t i = merge->winner; i < merge->live_count; i++) {
         merge->live[i] = merge->live[i + 1];
     }
     build_tree(merge);
+}
+
+/* The winner's batch is used up: the runs still point into it. */
+static enum err_code refill_winner(struct merge *merge, struct error *err)
+{
+    TRY(gather_runs(merge, err));
+    TRY(load_rows(merge, merge->live[merge->winner], err));
+    place_winner(merge);
     return OK;
+}
+
+/* One at a time: it holds the memory of a row group. */
+static enum err_code open_copier(struct merge *merge, const struct merge_input *input, struct error *err)
+{
+    if (merge->copier != NULL && merge->copied_input == input->index) {
+        return OK;
+    }
+    parquet_copier_free(TAKE(merge->copier));
+    merge->copied_input = input->index;
+    return parquet_copier_new(partition_reader_file(input->reader), &input->projection, &merge->copier, err);
+}
+
+/* The whole row group of which the winner's rows are the first; *out_taken is false where it has to be merged. */
+static enum err_code take_group(struct merge *merge, bool *out_taken, struct error *err)
+{
+    struct merge_input *input = merge->live[merge->winner];
+    uint64_t rows = parquet_reader_row_group_rows(partition_reader_file(input->reader), input->group);
+    input->starts_group = false; /* asked once */
+    TRY(gather_runs(merge, err));
+    TRY(write_output(merge, err));
+    TRY(open_copier(merge, input, err));
+    if (partition_writer_copy_group(merge->writer, merge->copier, input->group, out_taken, err) != OK) {
+        return blame(merge, input, err_wrap(err, "\"%s\"", partition_reader_path(input->reader)));
+    }
+    if (!*out_taken) {
+        return OK;
+    }
+    merge->rows_done += rows;
+    TRY(blame(merge, input, partition_merge_input_skip_group(input, err)));
+    place_winner(merge);
+    return report_progress(merge, err);
 }
 
 static enum err_code take_rows(struct merge *merge, bool again, struct error *err)
 {
     struct merge_input *input = merge->live[merge->winner];
+    if (input->starts_group && input->at == 0 && partition_merge_group_precedes(input, runner_up(merge))) {
+        bool taken = false;
+        TRY(take_group(merge, &taken, err));
+        if (taken) {
+            return OK;
+        }
+    }
     uint32_t count = again || merge->live_count == 1 ? count_ahead(merge, input, runner_up(merge)) : 1;
     uint32_t room = OUTPUT_ROWS - merge->run_rows;
     count = count < room ? count : room;
@@ -278,6 +330,7 @@ static void merge_done(struct merge *merge)
     for (size_t i = 0; merge->inputs != NULL && i < merge->input_count; i++) {
         partition_merge_input_done(&merge->inputs[i]);
     }
+    parquet_copier_free(merge->copier);
     free(merge->inputs);
     free(merge->live);
     free(merge->losers);

@@ -82,6 +82,12 @@ enum err_code partition_writer_append(struct partition_writer *writer, const str
     return parquet_writer_append(writer->file, batch, first, count, err);
 }
 
+enum err_code partition_writer_copy_group(struct partition_writer *writer, struct parquet_copier *copier,
+                                          size_t row_group, bool *out_taken, struct error *err)
+{
+    return parquet_writer_copy_group(writer->file, copier, row_group, out_taken, err);
+}
+
 void partition_writer_set_deadline(struct partition_writer *writer, int64_t deadline_us)
 {
     atomic_store(&writer->deadline_us, deadline_us);

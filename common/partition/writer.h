@@ -44,6 +44,11 @@ DEFINE_AUTO(struct partition_writer, partition_writer_free)
 MUST_CHECK enum err_code partition_writer_append(struct partition_writer *writer, const struct batch *batch,
                                                  uint32_t first, uint32_t count, struct error *err);
 
+/* As parquet_writer_copy_group. */
+struct parquet_copier;
+MUST_CHECK enum err_code partition_writer_copy_group(struct partition_writer *writer, struct parquet_copier *copier,
+                                                     size_t row_group, bool *out_taken, struct error *err);
+
 /* After a lease was renewed. From any thread. */
 void partition_writer_set_deadline(struct partition_writer *writer, int64_t deadline_us);
 

@@ -142,7 +142,7 @@ static inline struct store *open_store(const char *folder)
     struct store *store = NULL;
     char url[PATH_BYTES];
     (void)snprintf(url, sizeof url, "file://%s", folder);
-    check(store_open(url, &store, &err), &err);
+    check(store_open(url, NULL, &store, &err), &err);
     return store;
 }
 
