@@ -68,6 +68,25 @@ static inline uint64_t bits_get(const uint8_t *data, size_t length, size_t index
     return word & mask;
 }
 
+/* Of a packed run, how many values lie so that eight bytes from their first one on are there: bits_take may take them. */
+static inline size_t bits_whole_words(size_t length, size_t count, int width)
+{
+    if (width == 0) {
+        return length >= 8 ? count : 0;
+    }
+    size_t most = length < 8 ? 0 : ((length - 8) * 8 + 7) / (size_t)width + 1;
+    return most < count ? most : count;
+}
+
+/* bits_get without a look at the end; width up to 57. */
+static inline uint64_t bits_take(const uint8_t *data, size_t index, int width, uint64_t mask)
+{
+    size_t bit = index * (size_t)width;
+    uint64_t word;
+    memcpy(&word, data + (bit >> 3), sizeof word);
+    return word >> (bit & 7) & mask;
+}
+
 static inline size_t bits_varint_put(uint8_t out[BITS_VARINT_MAX_BYTES], uint64_t value)
 {
     size_t count = 0;

@@ -81,14 +81,32 @@ static void fill_fixed(const struct part *part, struct column *column)
 
 /* --- texts ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t text_bytes(const struct part *part)
+/* Offsets of the slots, from the first one's on. Returns the bytes of the texts; beyond 32 bits the offsets mean nothing. */
+static uint64_t fill_offsets(const struct part *part, uint32_t *offsets)
 {
-    const uint32_t *lengths = part->from->spans.lengths;
-    uint64_t total = 0;
-    for (size_t i = part->dense_at; i < part->dense_at + part->dense_count; i++) {
-        total += lengths[part->codes != NULL ? part->codes[i] : i];
+    const uint32_t *lengths = part->from->spans.lengths, *codes = part->codes;
+    uint64_t begin = offsets[0], at = begin;
+    size_t next = part->dense_at;
+    if (part->levels != NULL) {
+        for (uint32_t i = 0; i < part->rows; i++) {
+            if (part->levels[i] != 0) {
+                at += lengths[codes != NULL ? codes[next] : next];
+                next++;
+            }
+            offsets[i + 1] = (uint32_t)at;
+        }
+    } else if (codes != NULL) {
+        for (uint32_t i = 0; i < part->rows; i++) {
+            at += lengths[codes[next + i]];
+            offsets[i + 1] = (uint32_t)at;
+        }
+    } else {
+        for (uint32_t i = 0; i < part->rows; i++) {
+            at += lengths[next + i];
+            offsets[i + 1] = (uint32_t)at;
+        }
     }
-    return total;
+    return at - begin;
 }
 
 /* Do the texts stand one behind the other, without gaps? */
@@ -110,27 +128,16 @@ static inline void copy_text(uint8_t *to, const uint8_t *from, uint32_t length)
     }
 }
 
-static void fill_texts(const struct part *part, struct column *column, bool contiguous)
+/* The texts one behind the other, whatever their slots are. */
+static void copy_texts(const struct part *part, uint8_t *to)
 {
-    const struct spans *spans = &part->from->spans;
-    uint32_t *offsets = column->offsets + part->slot;
-    uint32_t offset = offsets[0];
-    size_t next = part->dense_at;
-    if (contiguous) {
-        uint8_t *to = column->data + offset;
-        size_t last = part->dense_at + part->dense_count - 1;
-        memcpy(to, spans->data + spans->starts[next], spans->starts[last] + spans->lengths[last] - spans->starts[next]);
-    }
-    for (uint32_t i = 0; i < part->rows; i++) {
-        if (part->levels == NULL || part->levels[i] != 0) {
-            size_t index = part->codes != NULL ? part->codes[next] : next;
-            if (!contiguous) {
-                copy_text(column->data + offset, spans->data + spans->starts[index], spans->lengths[index]);
-            }
-            offset += spans->lengths[index];
-            next++;
-        }
-        offsets[i + 1] = offset;
+    const uint8_t *data = part->from->spans.data;
+    const uint32_t *starts = part->from->spans.starts, *lengths = part->from->spans.lengths, *codes = part->codes;
+    for (size_t i = part->dense_at; i < part->dense_at + part->dense_count; i++) {
+        size_t index = codes != NULL ? codes[i] : i;
+        uint32_t length = lengths[index];
+        copy_text(to, data + starts[index], length);
+        to += length;
     }
 }
 
@@ -145,13 +152,18 @@ static enum err_code fill_variable(const struct part *part, struct batch *batch,
         }
         return OK;
     }
-    uint64_t total = text_bytes(part);
+    uint64_t total = fill_offsets(part, column->offsets + part->slot);
     if (used + total > BATCH_TEXTS_MAX_BYTES) {
         return err_set(err, ERR_INVALID, "expected at most %d bytes of texts in a batch; hint: read fewer rows at once",
                        BATCH_TEXTS_MAX_BYTES);
     }
     TRY(batch_reserve_data(batch, index, (size_t)(used + total) + PAGE_SLACK_BYTES, err));
-    fill_texts(part, column, is_contiguous(part, total));
+    if (is_contiguous(part, total)) {
+        const struct spans *spans = &part->from->spans;
+        memcpy(column->data + used, spans->data + spans->starts[part->dense_at], total);
+    } else {
+        copy_texts(part, column->data + used);
+    }
     return OK;
 }
 

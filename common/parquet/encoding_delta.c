@@ -130,13 +130,21 @@ static enum err_code get_block_head(struct encoded *in, size_t miniblocks, int64
     return OK;
 }
 
+enum { TAKEN_WIDTH_MAX = 57 };
+
 #define DEFINE_DELTA_DECODE_(name, type, unsigned_type)                                                         \
     static void name##_miniblock(struct encoded packed, int width, unsigned_type smallest, unsigned_type *last, \
                                  type *out, size_t count)                                                       \
     {                                                                                                           \
-        size_t bytes = (size_t)(packed.end - packed.at);                                                        \
+        size_t bytes = (size_t)(packed.end - packed.at), i = 0;                                                 \
+        size_t whole = width <= TAKEN_WIDTH_MAX ? bits_whole_words(bytes, count, width) : 0;                    \
+        uint64_t mask = width < 64 ? (UINT64_C(1) << width) - 1 : ~UINT64_C(0);                                 \
         unsigned_type value = *last;                                                                            \
-        for (size_t i = 0; i < count; i++) {                                                                    \
+        for (; i < whole; i++) {                                                                                \
+            value += smallest + (unsigned_type)bits_take(packed.at, i, width, mask);                            \
+            out[i] = (type)value;                                                                               \
+        }                                                                                                       \
+        for (; i < count; i++) {                                                                                \
             value += smallest + (unsigned_type)bits_get(packed.at, bytes, i, width);                            \
             out[i] = (type)value;                                                                               \
         }                                                                                                       \

@@ -127,15 +127,25 @@ static enum err_code next_run(struct encoded *in, int width, size_t wanted, stru
     return OK;
 }
 
+static void unpack(const struct run *run, int width, uint32_t *out)
+{
+    size_t whole = bits_whole_words(run->data_bytes, run->count, width);
+    uint64_t mask = (UINT64_C(1) << width) - 1;
+    for (size_t i = 0; i < whole; i++) {
+        out[i] = (uint32_t)bits_take(run->data, i, width, mask);
+    }
+    for (size_t i = whole; i < run->count; i++) {
+        out[i] = (uint32_t)bits_get(run->data, run->data_bytes, i, width);
+    }
+}
+
 enum err_code parquet_rle_decode(struct encoded in, int width, uint32_t *out, size_t count, struct error *err)
 {
     for (size_t done = 0; done < count;) {
         struct run run;
         TRY(next_run(&in, width, count - done, &run, err));
         if (run.packed) {
-            for (size_t i = 0; i < run.count; i++) {
-                out[done + i] = (uint32_t)bits_get(run.data, run.data_bytes, i, width);
-            }
+            unpack(&run, width, out + done);
         } else {
             for (size_t i = 0; i < run.count; i++) {
                 out[done + i] = run.value;
