@@ -203,17 +203,7 @@ static enum err_code load_ids(struct catalog *catalog, const char *sql, const st
 {
     AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
     TRY(catalog_query(catalog, sql, CATALOG_VALUES(catalog_uuid(partition_id)), &rows, err));
-    size_t count = catalog_rows_count(rows);
-    struct uuid *ids = arena_zalloc(arena, count + 1, sizeof *ids);
-    if (ids == NULL) {
-        return err_no_memory(err, count * sizeof *ids);
-    }
-    for (size_t i = 0; i < count; i++) {
-        ids[i] = catalog_get_uuid(rows, i, 0);
-    }
-    *out = ids;
-    *out_count = count;
-    return OK;
+    return catalog_load_ids(rows, 0, arena, out, out_count, err);
 }
 
 enum err_code catalog_admin_partition_lineage(struct catalog *catalog, const struct uuid *partition_id,

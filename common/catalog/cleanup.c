@@ -1,7 +1,7 @@
 #include "common/catalog/cleanup.h"
 
-#include "common/catalog/internal.h"
 #include "common/catalog/predicates.h"
+#include "common/catalog/reap_private.h"
 
 /* Row locks on at most $3 partitions; steps over those that another run is taking. */
 static const char SQL_UNLOCK_MERGED[] =
@@ -84,19 +84,13 @@ enum err_code catalog_cleanup_unlock_merged(struct catalog *catalog, const struc
 {
     AUTO(catalog_rollback_auto) struct catalog_transaction *transaction = NULL;
     AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
+    struct catalog_reap_item *items;
+    size_t count;
     TRY(catalog_begin(catalog, &transaction, err));
     TRY(catalog_query(catalog, SQL_UNLOCK_MERGED,
                       CATALOG_VALUES(catalog_uuid(table_id), catalog_interval(grace_us), catalog_i64((int64_t)limit)),
                       &rows, err));
-    size_t count = catalog_rows_count(rows);
-    struct catalog_reap_item *items = arena_zalloc(arena, count + 1, sizeof *items);
-    if (items == NULL) {
-        return err_no_memory(err, count * sizeof *items);
-    }
-    for (size_t i = 0; i < count; i++) {
-        items[i].partition_id = catalog_get_uuid(rows, i, 0);
-        items[i].deactivated_at_us = catalog_get_timestamp(rows, i, 1);
-    }
+    TRY(catalog_reap_items_read(rows, arena, &items, &count, err));
     TRY(catalog_commit(TAKE(transaction), err));
     *out = items;
     *out_count = count;
@@ -109,17 +103,7 @@ enum err_code catalog_cleanup_tables(struct catalog *catalog, const struct uuid 
     AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
     TRY(catalog_query(catalog, SQL_TABLES, CATALOG_VALUES(catalog_uuid(after), catalog_i64((int64_t)limit)), &rows,
                       err));
-    size_t count = catalog_rows_count(rows);
-    struct uuid *tables = arena_zalloc(arena, count + 1, sizeof *tables);
-    if (tables == NULL) {
-        return err_no_memory(err, count * sizeof *tables);
-    }
-    for (size_t i = 0; i < count; i++) {
-        tables[i] = catalog_get_uuid(rows, i, 0);
-    }
-    *out = tables;
-    *out_count = count;
-    return OK;
+    return catalog_load_ids(rows, 0, arena, out, out_count, err);
 }
 
 /* One statement in a transaction of its own, so that a lost answer is known as one. */

@@ -122,6 +122,10 @@ const char *catalog_get_text(const struct catalog_rows *rows, size_t row,
 MUST_CHECK enum err_code catalog_load_text(const struct catalog_rows *rows, size_t row, int column, struct arena *arena,
                                            const char **out, struct error *err);
 
+/* A column of UUIDs, in the arena. */
+MUST_CHECK enum err_code catalog_load_ids(const struct catalog_rows *rows, int column, struct arena *arena,
+                                          struct uuid **out, size_t *out_count, struct error *err);
+
 /* --- statements --------------------------------------------------------------------------------------------------- */
 
 /* The catalog to run a statement of this transaction on. */

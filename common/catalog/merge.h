@@ -78,17 +78,22 @@ struct catalog_merge_reservation {
 };
 struct catalog_merge_input {
     struct uuid partition_id;
+    int32_t storage_id;
     const char *path;
     int64_t row_count, data_bytes;
     uint8_t sha256[32];
 };
-/* Locks the inputs and stages the output. *out_inputs are in the order of reservation->inputs. The caller takes the table
+struct catalog_merge_reserved {
+    int64_t token;
+    int32_t output_storage_id;          /* where the output is to go */
+    struct catalog_merge_input *inputs; /* in the order of the reservation's; in the arena */
+};
+/* Locks the inputs and stages the output. The caller takes the table
  * fence (shared) first. ERR_CONFLICT: an input is not as planned, held, or set aside; or another leads. ERR_NOT_FOUND: the
  * table was dropped. */
 MUST_CHECK enum err_code catalog_merge_reserve(struct catalog_transaction *transaction,
                                                const struct catalog_merge_reservation *reservation, struct arena *arena,
-                                               int64_t *out_token, struct catalog_merge_input **out_inputs,
-                                               struct error *err);
+                                               struct catalog_merge_reserved *out, struct error *err);
 /* Second half, in the same transaction: the attempt's row with its task, which names the token. */
 MUST_CHECK enum err_code catalog_merge_attempt_insert(struct catalog_transaction *transaction,
                                                       const struct catalog_merge_reservation *reservation,

@@ -19,7 +19,7 @@ static const char SQL_LOCK_INPUTS[] =
         "p") "  order by p.partition_id for update of p)"
              " update granary.partitions p set lock_id = $4, lock_kind = 'merge' from wanted"
              " where p.partition_id = wanted.partition_id"
-             " returning p.partition_id, p.path, p.row_count, p.data_bytes, p.sha256";
+             " returning p.partition_id, p.path, p.row_count, p.data_bytes, p.sha256, p.storage_id";
 
 static const char SQL_LOCK[] =
     "insert into granary.locks (lock_id, kind, owner, reason, attempt_id, expires_at)"
@@ -99,7 +99,8 @@ static MUST_CHECK enum err_code make_lock(struct catalog_transaction *transactio
 }
 
 static MUST_CHECK enum err_code stage_output(struct catalog_transaction *transaction,
-                                             const struct catalog_merge_reservation *wanted, struct error *err)
+                                             const struct catalog_merge_reservation *wanted, int32_t *out_storage_id,
+                                             struct error *err)
 {
     struct catalog_lock lock;
     const struct partition_record output = {
@@ -122,6 +123,7 @@ static MUST_CHECK enum err_code stage_output(struct catalog_transaction *transac
         .attempt_id = &wanted->attempt_id,
         .partitions = &output,
         .count = 1,
+        .storage_ids = out_storage_id,
     };
     return catalog_partitions_stage_in(transaction, &stage, &lock, err);
 }
@@ -133,6 +135,7 @@ static MUST_CHECK enum err_code input_at(const struct catalog_rows *rows, size_t
     out->partition_id = catalog_get_uuid(rows, row, 0);
     out->row_count = catalog_get_i64(rows, row, 2);
     out->data_bytes = catalog_get_i64(rows, row, 3);
+    out->storage_id = catalog_get_i32(rows, row, 5);
     if (sha256.length != sizeof out->sha256) {
         return err_set(err, ERR_CORRUPT, "expected 32 bytes of sha256 but found %zu", sha256.length);
     }
@@ -175,17 +178,15 @@ static MUST_CHECK enum err_code lock_inputs(struct catalog_transaction *transact
 
 enum err_code catalog_merge_reserve(struct catalog_transaction *transaction,
                                     const struct catalog_merge_reservation *reservation, struct arena *arena,
-                                    int64_t *out_token, struct catalog_merge_input **out_inputs, struct error *err)
+                                    struct catalog_merge_reserved *out, struct error *err)
 {
-    int64_t token = 0;
-    struct catalog_merge_input *inputs = NULL;
+    struct catalog_merge_reserved reserved = {0};
     TRY(catalog_leader_fence(transaction, CATALOG_MERGE_LEADER, reservation->epoch, err));
     TRY(check_table(transaction, &reservation->table_id, err));
-    TRY(make_lock(transaction, reservation, &token, err));
-    TRY(lock_inputs(transaction, reservation, arena, &inputs, err));
-    TRY(stage_output(transaction, reservation, err));
-    *out_token = token;
-    *out_inputs = inputs;
+    TRY(make_lock(transaction, reservation, &reserved.token, err));
+    TRY(lock_inputs(transaction, reservation, arena, &reserved.inputs, err));
+    TRY(stage_output(transaction, reservation, &reserved.output_storage_id, err));
+    *out = reserved;
     return OK;
 }
 

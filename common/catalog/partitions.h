@@ -29,6 +29,7 @@ struct catalog_stage {
      * origin, attempt_id, merge_level. Not data_bytes, sha256, etag: they come with publishing. */
     const struct partition_record *partitions;
     size_t count;
+    int32_t *storage_ids; /* receives where the object of each is to go; NULL: nobody asks */
 };
 /* Stages all under one new write lock, in a transaction of its own. After ERR_UNKNOWN stage anew with other ids: if the
  * first has landed, it is given up when its lease is over. */

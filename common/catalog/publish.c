@@ -12,13 +12,14 @@ static const char SQL_LOCK_NEW[] =
     " values ($1, 'write', $2, $3, $4, clock_timestamp() + $5) returning token, expires_at, clock_timestamp()";
 
 static const char SQL_STAGE[] =
-    "insert into granary.partitions (partition_id, table_id, schema_version, min_timestamp, max_timestamp, path,"
-    " row_count, data_bytes, memory_bytes, active, lock_id, lock_kind, origin, attempt_id, merge_level)"
-    " select u.id, u.table_id, u.schema_version, u.min, u.max, u.path, u.row_count, 0, u.memory_bytes, false, $1,"
-    " 'write', u.origin::granary.origin, u.attempt_id, u.merge_level"
+    "insert into granary.partitions (partition_id, table_id, schema_version, min_timestamp, max_timestamp, storage_id,"
+    " path, row_count, data_bytes, memory_bytes, active, lock_id, lock_kind, origin, attempt_id, merge_level)"
+    " select u.id, u.table_id, u.schema_version, u.min, u.max, granary.storage_for(u.table_id, u.id), u.path,"
+    " u.row_count, 0, u.memory_bytes, false, $1, 'write', u.origin::granary.origin, u.attempt_id, u.merge_level"
     " from unnest($2::uuid[], $3::uuid[], $4::int[], $5::timestamptz[], $6::timestamptz[], $7::text[], $8::bigint[],"
     " $9::bigint[], $10::text[], $11::uuid[], $12::int[])"
-    " u(id, table_id, schema_version, min, max, path, row_count, memory_bytes, origin, attempt_id, merge_level)";
+    " u(id, table_id, schema_version, min, max, path, row_count, memory_bytes, origin, attempt_id, merge_level)"
+    " returning partition_id, storage_id";
 
 static const char SQL_RENEW[] =
     "update granary.locks set expires_at = greatest(expires_at, clock_timestamp() + $3)"
@@ -51,6 +52,24 @@ static const char SQL_UNLOCK[] = "delete from granary.locks where lock_id = $1";
 
 /* --- staging ----------------------------------------------------------------------------------------------------- */
 
+/* Rows come back as they were put, or nearly so: each is looked for from where it should be. */
+static enum err_code read_places(const struct catalog_rows *rows, const struct catalog_stage *stage, struct error *err)
+{
+    if (catalog_rows_count(rows) != stage->count) {
+        return err_set(err, ERR_CONFLICT, "expected %zu partitions to be staged but %zu were", stage->count,
+                       catalog_rows_count(rows));
+    }
+    for (size_t i = 0; stage->storage_ids != NULL && i < stage->count; i++) {
+        struct uuid id = catalog_get_uuid(rows, i, 0);
+        size_t place = i;
+        while (!uuid_equal(&stage->partitions[place].partition_id, &id)) {
+            place = (place + 1) % stage->count;
+        }
+        stage->storage_ids[place] = catalog_get_i32(rows, i, 1);
+    }
+    return OK;
+}
+
 static enum err_code insert_staged(struct catalog_transaction *transaction, const struct catalog_stage *stage,
                                    struct error *err)
 {
@@ -58,6 +77,7 @@ static enum err_code insert_staged(struct catalog_transaction *transaction, cons
     const struct partition_record *first = stage->partitions;
     size_t count = stage->count;
     AUTO(free_auto) const char **origins = calloc(count + 1, sizeof *origins);
+    AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
 
     if (origins == NULL) {
         return err_no_memory(err, count * sizeof *origins);
@@ -65,8 +85,8 @@ static enum err_code insert_staged(struct catalog_transaction *transaction, cons
     for (size_t i = 0; i < count; i++) {
         origins[i] = partition_origin_name(first[i].origin);
     }
-    return catalog_execute_expect(
-        transaction, SQL_STAGE,
+    TRY(catalog_query(
+        catalog_in(transaction), SQL_STAGE,
         CATALOG_VALUES(catalog_uuid(&stage->lock_id), catalog_array(CATALOG_UUID, &first->partition_id, STRIDE, count),
                        catalog_array(CATALOG_UUID, &first->table_id, STRIDE, count),
                        catalog_array(CATALOG_INT32, &first->schema_version, STRIDE, count),
@@ -78,7 +98,8 @@ static enum err_code insert_staged(struct catalog_transaction *transaction, cons
                        catalog_array(CATALOG_TEXT, origins, sizeof *origins, count),
                        catalog_array(CATALOG_UUID, &first->attempt_id, STRIDE, count),
                        catalog_array(CATALOG_INT32, &first->merge_level, STRIDE, count)),
-        count, err);
+        &rows, err));
+    return read_places(rows, stage, err);
 }
 
 enum err_code catalog_partitions_stage_in(struct catalog_transaction *transaction, const struct catalog_stage *stage,

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "common/catalog/internal.h"
 #include "common/catalog/predicates.h"
+#include "common/catalog/reap_private.h"
 
 /* Reads only, by key. */
 static const char SQL_COLLECT[] = "select p.partition_id, p.deactivated_at from granary.partitions p"
@@ -35,14 +35,14 @@ static const char SQL_CLAIM[] = "with wanted as ("
                                     "p") "  order by p.partition_id for update of p skip locked)"
                                          " update granary.partitions p set lock_id = $7, lock_kind = 'reap'"
                                          " from wanted w where p.partition_id = w.partition_id"
-                                         " returning p.partition_id, p.deactivated_at, p.path";
+                                         " returning p.partition_id, p.deactivated_at, p.path, p.storage_id";
 
 static const char SQL_RENEW[] =
     "update granary.locks set expires_at = greatest(expires_at, clock_timestamp() + $3::interval)"
     " where lock_id = $1 and token = $2 and kind = 'reap' and expires_at > clock_timestamp()";
 
 static const char SQL_RESUME[] =
-    "select p.partition_id, p.deactivated_at, p.path from granary.partitions p"
+    "select p.partition_id, p.deactivated_at, p.path, p.storage_id from granary.partitions p"
     " where p.table_id = $1 and p.partition_id = any($2::uuid[]) and p.lock_id = $3 and p.lock_kind = 'reap'"
     "   and" CATALOG_SQL_NOT_HELD("p") " and" CATALOG_SQL_NOT_PAUSED " order by p.partition_id";
 
@@ -95,18 +95,9 @@ static struct catalog_value grace(int64_t grace_us)
 
 #define GRACE_VALUES(graces) grace((graces)->merged_us), grace((graces)->abandoned_us), grace((graces)->other_us)
 
-enum err_code catalog_reap_collect(struct catalog *catalog, const struct uuid *table_id,
-                                   const struct catalog_reap_graces *graces, const struct catalog_reap_item *after,
-                                   size_t limit, struct arena *arena, struct catalog_reap_item **out, size_t *out_count,
-                                   struct error *err)
+enum err_code catalog_reap_items_read(const struct catalog_rows *rows, struct arena *arena,
+                                      struct catalog_reap_item **out, size_t *out_count, struct error *err)
 {
-    AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
-    TRY(catalog_query(catalog, SQL_COLLECT,
-                      CATALOG_VALUES(catalog_uuid(table_id), GRACE_VALUES(graces),
-                                     catalog_bound(after != NULL ? after->deactivated_at_us : INT64_MIN),
-                                     catalog_uuid(after != NULL ? &after->partition_id : NULL),
-                                     catalog_i64((int64_t)limit)),
-                      &rows, err));
     size_t count = catalog_rows_count(rows);
     struct catalog_reap_item *items = arena_zalloc(arena, count + 1, sizeof *items);
     if (items == NULL) {
@@ -121,29 +112,42 @@ enum err_code catalog_reap_collect(struct catalog *catalog, const struct uuid *t
     return OK;
 }
 
+enum err_code catalog_reap_collect(struct catalog *catalog, const struct uuid *table_id,
+                                   const struct catalog_reap_graces *graces, const struct catalog_reap_item *after,
+                                   size_t limit, struct arena *arena, struct catalog_reap_item **out, size_t *out_count,
+                                   struct error *err)
+{
+    AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
+    TRY(catalog_query(catalog, SQL_COLLECT,
+                      CATALOG_VALUES(catalog_uuid(table_id), GRACE_VALUES(graces),
+                                     catalog_bound(after != NULL ? after->deactivated_at_us : INT64_MIN),
+                                     catalog_uuid(after != NULL ? &after->partition_id : NULL),
+                                     catalog_i64((int64_t)limit)),
+                      &rows, err));
+    return catalog_reap_items_read(rows, arena, out, out_count, err);
+}
+
 enum err_code catalog_reap_tables(struct catalog *catalog, const struct uuid *after, size_t limit, struct arena *arena,
                                   struct uuid **out, size_t *out_count, struct error *err)
 {
     AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
     TRY(catalog_query(catalog, SQL_TABLES, CATALOG_VALUES(catalog_uuid(after), catalog_i64((int64_t)limit)), &rows,
                       err));
-    size_t count = catalog_rows_count(rows);
-    struct uuid *tables = arena_zalloc(arena, count + 1, sizeof *tables);
-    if (tables == NULL) {
-        return err_no_memory(err, count * sizeof *tables);
-    }
-    for (size_t i = 0; i < count; i++) {
-        tables[i] = catalog_get_uuid(rows, i, 0);
-    }
-    *out = tables;
-    *out_count = count;
-    return OK;
+    return catalog_load_ids(rows, 0, arena, out, out_count, err);
 }
 
 static int by_id(const void *a, const void *b)
 {
     return uuid_compare(&((const struct catalog_claimed *)a)->partition_id,
                         &((const struct catalog_claimed *)b)->partition_id);
+}
+
+static int by_storage(const void *a, const void *b)
+{
+    const struct catalog_claimed *left = a;
+    const struct catalog_claimed *right = b;
+    int storages = (left->storage_id > right->storage_id) - (left->storage_id < right->storage_id);
+    return storages != 0 ? storages : by_id(a, b);
 }
 
 /* Adds the further objects of each partition; rows of SQL_EXTRA come in the order of the ids. */
@@ -186,12 +190,14 @@ static enum err_code load_claimed(struct catalog *catalog, const struct catalog_
     for (size_t i = 0; i < count; i++) {
         claimed[i].partition_id = catalog_get_uuid(rows, i, 0);
         claimed[i].deactivated_at_us = catalog_get_timestamp(rows, i, 1);
+        claimed[i].storage_id = catalog_get_i32(rows, i, 3);
         TRY(catalog_load_text(rows, i, 2, arena, &claimed[i].path, err));
     }
     qsort(claimed, count, sizeof *claimed, by_id);
     if (count != 0) {
         TRY(load_extra(catalog, claimed, count, arena, err));
     }
+    qsort(claimed, count, sizeof *claimed, by_storage);
     *out = claimed;
     *out_count = count;
     return OK;

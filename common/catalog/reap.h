@@ -27,9 +27,10 @@ struct catalog_claim {
     struct uuid lock_id;
     int64_t token;
 };
-struct catalog_claimed {
+struct catalog_claimed { /* in the order of storages */
     struct uuid partition_id;
     int64_t deactivated_at_us;
+    int32_t storage_id; /* where all of its objects are */
     const char *path;
     size_t extra_count; /* other objects of the partition */
     const char **extra_paths;

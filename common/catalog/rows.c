@@ -157,3 +157,19 @@ enum err_code catalog_load_text(const struct catalog_rows *rows, size_t row, int
     *out = text;
     return OK;
 }
+
+enum err_code catalog_load_ids(const struct catalog_rows *rows, int column, struct arena *arena, struct uuid **out,
+                               size_t *out_count, struct error *err)
+{
+    size_t count = catalog_rows_count(rows);
+    struct uuid *ids = arena_zalloc(arena, count + 1, sizeof *ids);
+    if (ids == NULL) {
+        return err_no_memory(err, count * sizeof *ids);
+    }
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = catalog_get_uuid(rows, i, column);
+    }
+    *out = ids;
+    *out_count = count;
+    return OK;
+}

@@ -171,7 +171,7 @@ enum err_code catalog_storage_set(struct catalog *catalog, const struct catalog_
     TRY(catalog_begin(catalog, &transaction, err));
     TRY(catalog_query(catalog, SQL_LOCK_ALL, CATALOG_NO_VALUES, &locked, err));
     TRY(catalog_storage_find(catalog, change->name, arena, &storage, err));
-    if (change->url != NULL && storage.storage_id == CATALOG_STORAGE_OWN) {
+    if (change->url != NULL && storage.storage_id == STORAGE_OWN) {
         return err_set(err, ERR_INVALID,
                        "storage \"%s\" has no url in the catalog; hint: it is GRANARY_STORE_URL of each process",
                        storage.name);

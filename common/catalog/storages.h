@@ -5,8 +5,6 @@
 
 #include "common/catalog/catalog.h"
 
-#define CATALOG_STORAGE_OWN 1 /* the one that has no url: each process's GRANARY_STORE_URL */
-
 enum catalog_storage_state {
     CATALOG_STORAGE_ACTIVE,
     CATALOG_STORAGE_READ_ONLY, /* takes no new partitions; those that it has are read, and reaped */
@@ -20,7 +18,7 @@ MUST_CHECK enum err_code catalog_storage_state_parse(const char *text, enum cata
 struct catalog_storage {
     int32_t storage_id;
     const char *name;
-    const char *url; /* NULL: CATALOG_STORAGE_OWN */
+    const char *url; /* NULL: of STORAGE_OWN, which is GRANARY_STORE_URL of each process */
     enum catalog_storage_state state;
     int64_t created_at_us;
     const char *created_by;
@@ -43,7 +41,7 @@ struct catalog_storage_change {
     const enum catalog_storage_state *state; /* NULL: stays */
     const char *actor;
 };
-/* With an audit row. ERR_NOT_FOUND. ERR_INVALID: a url for CATALOG_STORAGE_OWN. ERR_CONFLICT: the url is another's, or no
+/* With an audit row. ERR_NOT_FOUND. ERR_INVALID: a url for STORAGE_OWN. ERR_CONFLICT: the url is another's, or no
  * storage would be left that takes new partitions. */
 MUST_CHECK enum err_code catalog_storage_set(struct catalog *catalog, const struct catalog_storage_change *change,
                                              struct error *err);

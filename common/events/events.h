@@ -33,8 +33,14 @@ MUST_CHECK enum err_code event_reap_decode(const void *data, size_t length, stru
 /* --- rewrite.v1, queue "rewrite.<pool>": one attempt to rewrite inputs into outputs ------------------------------ */
 #define EVENT_REWRITE_TYPE "rewrite.v1"
 enum { EVENT_REWRITE_MAX_INPUTS = 1000 };
+enum { EVENT_REWRITE_MAX_STORAGES = 1000 };
+struct event_rewrite_storage { /* one that its rewriter is not configured with */
+    int32_t storage_id;
+    const char *url;
+};
 struct event_rewrite_input {
     struct uuid partition_id;
+    int32_t storage_id; /* STORAGE_OWN, or one of the event's storages */
     const char *path;
     uint64_t data_bytes;
     uint64_t row_count;
@@ -49,9 +55,12 @@ struct event_rewrite {
     const char *result_queue; /* "merge.result" */
     const char *schema_json;  /* of the output: schema_parse */
     struct uuid output_id;
+    int32_t output_storage_id;
     const char *output_path;
     size_t input_count;
     struct event_rewrite_input *inputs;
+    size_t storage_count;
+    struct event_rewrite_storage *storages;
 };
 MUST_CHECK enum err_code event_rewrite_encode(const struct event_rewrite *event, struct buf *out, struct error *err);
 MUST_CHECK enum err_code event_rewrite_decode(const void *data, size_t length, struct arena *arena,

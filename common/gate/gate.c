@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/base/clock.h"
+#include "common/base/fault.h"
 #include "common/catalog/deployment.h"
 #include "common/gate/mark.h"
 #include "common/publish/marker.h"
@@ -94,8 +95,10 @@ static enum err_code ask_door(struct gate *gate, struct catalog *catalog, const 
     TRY(catalog_mark_load(catalog, door->storage_id, &mark, err));
     TRY(check_above(store, catalog, door->storage_id, mark.number, err));
     TRY(catalog_mark_advance(catalog, door->storage_id, gate->options.every_us, &mark, err));
+    FAULT_POINT("gate.after_advance");
     if (mark.number != door->put_number) {
         TRY(gate_mark_put(store, deployment_id, &mark, err));
+        FAULT_POINT("gate.after_put");
         door->put_number = mark.number;
         if (mark.number % GATE_MARKS_KEPT == 0) {
             (void)!gate_mark_prune(store, mark.number,
@@ -217,6 +220,17 @@ enum gate_state gate_ask(struct gate *gate, struct catalog *catalog, struct erro
     if (code != OK && out_reason != NULL) {
         *out_reason = reason;
     }
+    return state;
+}
+
+enum gate_state gate_last(struct gate *gate, struct error *out_reason)
+{
+    (void)pthread_mutex_lock(&gate->lock);
+    enum gate_state state = gate->state;
+    if (state != GATE_OPEN && out_reason != NULL) {
+        *out_reason = gate->reason;
+    }
+    (void)pthread_mutex_unlock(&gate->lock);
     return state;
 }
 

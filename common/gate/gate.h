@@ -36,6 +36,9 @@ DEFINE_AUTO(struct gate, gate_free)
  * from one thread (whose catalog this is). out_reason: why it is not open; untouched when it is. */
 enum gate_state gate_ask(struct gate *gate, struct catalog *catalog, struct error *out_reason);
 
+/* What gate_ask said last, from any thread. */
+enum gate_state gate_last(struct gate *gate, struct error *out_reason);
+
 /* Right before deleting in a storage, from any thread; asks nobody. OK only while gate_ask found all well, within the last
  * five minutes. ERR_DENIED: paused or refused. ERR_UNAVAILABLE: this storage could not be asked, or was not yet. */
 MUST_CHECK enum err_code gate_check(struct gate *gate, int32_t storage_id, struct error *err);

@@ -27,6 +27,8 @@ struct table_record {
     int64_t version;
 };
 
+enum { STORAGE_OWN = 1 }; /* the storage that each process is configured with; the urls of others are in the catalog */
+
 struct partition_record {
     struct uuid partition_id;
     struct uuid table_id;

@@ -38,7 +38,7 @@ bool breaker_allows(const struct breaker_input *input, double *out_share)
     return input->rows_to_deactivate <= 0 || *out_share <= input->max_share;
 }
 
-int64_t reap_grace_us(const struct table_settings *settings, enum deactivation_reason reason)
+static int64_t grace_of_reason(const struct table_settings *settings, enum deactivation_reason reason)
 {
     switch (reason) {
     case REASON_DECAY:
@@ -51,4 +51,10 @@ int64_t reap_grace_us(const struct table_settings *settings, enum deactivation_r
     case REASON_COUNT: break;
     }
     return CLOCK_NEVER;
+}
+
+int64_t reap_grace_us(const struct table_settings *settings, enum deactivation_reason reason)
+{
+    int64_t grace_us = grace_of_reason(settings, reason);
+    return grace_us > settings->backup_window_us ? grace_us : settings->backup_window_us;
 }

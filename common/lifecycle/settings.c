@@ -9,11 +9,12 @@
 #include "common/base/clock.h"
 #include "common/base/text.h"
 
-enum kind { KIND_DURATION, KIND_BYTES, KIND_INT, KIND_SHARE, KIND_BOOL, KIND_UNKNOWN_COLUMNS, KIND_POOL };
+enum kind { KIND_DURATION, KIND_BYTES, KIND_INT, KIND_SHARE, KIND_BOOL, KIND_UNKNOWN_COLUMNS, KIND_POOL,
+            KIND_STORAGE, KIND_STORAGES };
 
 enum {
     VALUE_BYTES = 64,
-    POOL_BYTES = sizeof(((struct merge_target *)NULL)->pool),
+    NAME_BYTES = 32, /* of a pool or a storage, its end included */
     LONGEST_NAME = 40, /* of a name that is worth a hint */
 };
 
@@ -101,15 +102,22 @@ static const struct entry entries[] = {
      "rows further ahead of the clock than this are rejected"},
     {"rejects.max_age", KIND_DURATION, FIELD(rejects_max_age_us), "30d", CLOCK_SECOND_US, CLOCK_NEVER,
      "age.max_age of the companion table of rejected rows"},
+    {"reaper.backup_window", KIND_DURATION, FIELD(backup_window_us), "0s", 0, 10 * YEAR,
+     "nothing is reaped that was live within this, so that a catalog backup of that age still finds its objects"},
+    {"storage.default", KIND_STORAGE, FIELD(storage_default), "default", 0, 0,
+     "the storage that new partitions go to"},
+    {"storage.spread", KIND_STORAGES, FIELD(storage_spread), "", 0, 0,
+     "storages, with commas between them, that new partitions are spread over instead"},
 };
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
-/* Days as a plain number, where 0 means never. */
+/* Days as a plain number, and what none of them mean. */
 static const struct {
-    const char *alias, *name;
+    const char *alias, *name, *zero;
 } day_aliases[] = {
-    {"age.max_age_days", "age.max_age"},
-    {"reaper.max_age_days", "reaper.max_age"},
+    {"age.max_age_days", "age.max_age", "never"},
+    {"reaper.max_age_days", "reaper.max_age", "never"},
+    {"reaper.backup_window_days", "reaper.backup_window", "0s"},
 };
 enum { DAY_ALIAS_COUNT = sizeof day_aliases / sizeof *day_aliases, MAX_DAYS = 100000 };
 
@@ -166,17 +174,38 @@ static MUST_CHECK enum err_code parse_choice(const char *value, const char *no, 
     return OK;
 }
 
-/* The name ends a queue's name. */
-static MUST_CHECK enum err_code parse_pool(const char *value, char *out, struct error *err)
+/* The name of a pool ends a queue's name; that of a storage stands in lists. */
+static bool is_name(const char *text, size_t length)
+{
+    return length != 0 && length < NAME_BYTES && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") >= length;
+}
+
+static MUST_CHECK enum err_code parse_name(const char *what, const char *value, char *out, struct error *err)
 {
     size_t length = strlen(value);
-    if (length == 0 || length >= POOL_BYTES || strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_-") != length) {
+    if (!is_name(value, length)) {
         return err_set(
             err, ERR_INVALID,
-            "expected a pool's name of 1 to %d lower-case letters, digits, \"_\" or \"-\" but found \"%.64s\"",
-            POOL_BYTES - 1, value);
+            "expected a %s's name of 1 to %d lower-case letters, digits, \"_\" or \"-\" but found \"%.64s\"", what,
+            NAME_BYTES - 1, value);
     }
     memcpy(out, value, length + 1);
+    return OK;
+}
+
+static MUST_CHECK enum err_code parse_storages(const char *value, char *out, struct error *err)
+{
+    bool more = *value != '\0';
+    for (const char *name = value; more;) {
+        size_t length = strcspn(name, ",");
+        if (!is_name(name, length)) {
+            return err_set(err, ERR_INVALID, "expected names of storages with commas between them but found \"%.64s\"",
+                           value);
+        }
+        more = name[length] == ',';
+        name += length + 1;
+    }
+    memcpy(out, value, strlen(value) + 1); /* values are shorter than VALUE_BYTES */
     return OK;
 }
 
@@ -191,7 +220,9 @@ static MUST_CHECK enum err_code parse_value(const struct entry *entry, const cha
     case KIND_SHARE: return parse_share(entry, value, field, err);
     case KIND_BOOL: return parse_choice(value, "false", "true", field, err);
     case KIND_UNKNOWN_COLUMNS: return parse_choice(value, "reject", "ignore", field, err);
-    case KIND_POOL: return parse_pool(value, field, err);
+    case KIND_POOL: return parse_name("pool", value, field, err);
+    case KIND_STORAGE: return parse_name("storage", value, field, err);
+    case KIND_STORAGES: return parse_storages(value, field, err);
     }
     return err_set(err, ERR_INVALID, "setting \"%s\" has no kind", entry->name);
 }
@@ -255,12 +286,13 @@ static MUST_CHECK enum err_code find_entry(const char *name, const struct entry 
                    name, nearest->name);
 }
 
-static MUST_CHECK enum err_code normalise_days(const char *days_text, char out_value[VALUE_BYTES], struct error *err)
+static MUST_CHECK enum err_code normalise_days(const char *days_text, const char *zero, char out_value[VALUE_BYTES],
+                                               struct error *err)
 {
     int64_t days = 0;
     TRY(text_parse_i64(days_text, 0, MAX_DAYS, "a number of days", &days, err));
     if (days == 0) {
-        (void)snprintf(out_value, VALUE_BYTES, "never");
+        (void)snprintf(out_value, VALUE_BYTES, "%s", zero);
     } else {
         (void)snprintf(out_value, VALUE_BYTES, "%lldd", (long long)days);
     }
@@ -276,7 +308,7 @@ static MUST_CHECK enum err_code normalise(const char *name, const char *value, s
     const struct entry *entry = NULL;
     for (size_t i = 0; i < DAY_ALIAS_COUNT && entry == NULL; i++) {
         if (strcmp(day_aliases[i].alias, name) == 0) {
-            TRY(normalise_days(value, text, err));
+            TRY(normalise_days(value, day_aliases[i].zero, text, err));
             TRY(find_entry(day_aliases[i].name, &entry, err));
         }
     }
@@ -361,6 +393,8 @@ void table_settings_format(const struct table_settings *settings, size_t i, char
     case KIND_UNKNOWN_COLUMNS:
         (void)snprintf(value, VALUE_BYTES, "%s", *(const bool *)field ? "ignore" : "reject");
         break;
-    case KIND_POOL: (void)snprintf(value, VALUE_BYTES, "%s", (const char *)field); break;
+    case KIND_POOL:
+    case KIND_STORAGE:
+    case KIND_STORAGES: (void)snprintf(value, VALUE_BYTES, "%s", (const char *)field); break;
     }
 }

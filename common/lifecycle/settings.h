@@ -37,6 +37,10 @@ struct table_settings {
     int64_t intake_max_past_us;   /* intake.max_past, never */
     int64_t intake_max_future_us; /* intake.max_future, 1d */
     int64_t rejects_max_age_us;   /* rejects.max_age, 30d: age.max_age of the companion table */
+    int64_t backup_window_us;     /* reaper.backup_window, 0s (also reaper.backup_window_days) */
+    /* Names of storages, for new partitions. The database reads them itself: granary.storage_for. */
+    char storage_default[32]; /* storage.default, default */
+    char storage_spread[64];  /* storage.spread, "": names with commas between them; instead of storage.default */
 };
 
 void table_settings_defaults(struct table_settings *settings);
@@ -82,7 +86,8 @@ bool breaker_allows(const struct breaker_input *input, double *out_share);
 
 /* --- grace ------------------------------------------------------------------------------------------------------ */
 
-/* How long an inactive partition of this reason stays before it may be reaped; CLOCK_NEVER keeps it. */
+/* How long an inactive partition of this reason stays before it may be reaped; CLOCK_NEVER keeps it. Never shorter than
+ * the backup window: a catalog backup of that age may still name it as live. */
 int64_t reap_grace_us(const struct table_settings *settings, enum deactivation_reason reason);
 
 #endif

@@ -11,6 +11,7 @@ struct piece {
     struct publish_piece given;
     struct partition_record record; /* as staged; with measurements once written */
     char path[PARTITION_PATH_BYTES];
+    struct store *store; /* known once staged */
     struct partition_facts facts;
 };
 

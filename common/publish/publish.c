@@ -135,7 +135,7 @@ void publish_note_lease(struct publish *publish, const struct catalog_lock *lock
 }
 
 static enum err_code stage_records(struct publish *publish, const struct partition_record *records, size_t count,
-                                   struct error *err)
+                                   int32_t *storage_ids, struct error *err)
 {
     bool first = uuid_is_nil(&publish->lock.lock_id);
     struct catalog_lock lock = publish->lock;
@@ -144,7 +144,8 @@ static enum err_code stage_records(struct publish *publish, const struct partiti
                                         .reason = publish->reason,
                                         .lease_us = publish->options.lease_us,
                                         .partitions = records,
-                                        .count = count};
+                                        .count = count,
+                                        .storage_ids = storage_ids};
     int64_t asked_us = clock_monotonic_us();
     struct catalog *catalog = publish->options.catalog;
     TRY(first ? catalog_partitions_stage(catalog, &stage, &lock, err)
@@ -153,22 +154,36 @@ static enum err_code stage_records(struct publish *publish, const struct partiti
     return OK;
 }
 
+/* Here, because the threads that write have no catalog to ask. */
+static enum err_code find_stores(struct publish *publish, const int32_t *storage_ids, struct error *err)
+{
+    for (size_t i = publish->staged_count; i < publish->piece_count; i++) {
+        struct piece *piece = publish->pieces[i];
+        piece->record.storage_id = storage_ids[i - publish->staged_count];
+        TRY(storages_get(publish->options.storages, publish->options.catalog, piece->record.storage_id, &piece->store,
+                         err));
+    }
+    return OK;
+}
+
 static enum err_code stage_added(struct publish *publish, struct error *err)
 {
     size_t count = publish->piece_count - publish->staged_count;
     AUTO(free_auto) struct partition_record *records = calloc(count + 1, sizeof *records);
-    if (records == NULL) {
+    AUTO(free_auto) int32_t *storage_ids = calloc(count + 1, sizeof *storage_ids);
+    if (records == NULL || storage_ids == NULL) {
         return err_no_memory(err, count * sizeof *records);
     }
     for (size_t i = 0; i < count; i++) {
         records[i] = publish->pieces[publish->staged_count + i]->record;
     }
-    enum err_code code = stage_records(publish, records, count, err);
+    enum err_code code = stage_records(publish, records, count, storage_ids, err);
     if (code == ERR_UNKNOWN) {
         /* Rows that are staged twice, or not at all, harm nobody: the session fails, and their lease runs out. */
         return err_set(err, ERR_UNAVAILABLE, "could not tell whether %zu partitions were staged", count);
     }
     TRY(code);
+    TRY(find_stores(publish, storage_ids, err));
     publish->staged_count = publish->piece_count;
     return OK;
 }

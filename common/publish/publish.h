@@ -11,15 +11,15 @@
 
 #include "common/catalog/partitions.h"
 #include "common/rows/batch.h"
-#include "common/store/store.h"
+#include "common/storages/storages.h"
 
 struct publish;
 
 struct publish_options {
-    struct catalog *catalog; /* borrowed, as is the store */
-    struct store *store;
-    const char *owner;  /* who holds the lock, for people: "intake-writer host 4711"; copied */
-    const char *reason; /* what for: "flush", "load 7f.."; copied */
+    struct catalog *catalog;   /* borrowed, as are the storages */
+    struct storages *storages; /* each partition is written where the catalog says when it is staged */
+    const char *owner;         /* who holds the lock, for people: "intake-writer host 4711"; copied */
+    const char *reason;        /* what for: "flush", "load 7f.."; copied */
     enum partition_origin origin;
     int64_t lease_us;               /* 1 s or more; renewed when a third of it has passed */
     unsigned threads;               /* that write files at the same time; 0 means 1 */

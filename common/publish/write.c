@@ -67,7 +67,7 @@ static enum err_code write_piece(struct publish *publish, struct piece *piece, s
     const struct partition_writer_options options = {.path = piece->path,
                                                      .partition_id = piece->record.partition_id,
                                                      .deadline_us = atomic_load(&publish->deadline_us)};
-    TRY(partition_writer_open(publish->options.store, piece->given.schema, &options, &writer, err));
+    TRY(partition_writer_open(piece->store, piece->given.schema, &options, &writer, err));
     TRY(append_rows(publish, writer, &piece->given, err));
     TRY(partition_writer_finish(writer, &piece->facts, err));
 

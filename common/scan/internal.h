@@ -7,6 +7,7 @@
 
 struct scan_partition {
     const char *path; /* in the list's arena */
+    struct store *store;
     uint64_t size_bytes;
     int64_t min_timestamp_us, max_timestamp_us;
 };

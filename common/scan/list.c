@@ -11,8 +11,11 @@ void scan_list_done(struct scan_list *list)
     arena_free(list->arena);
 }
 
-static enum err_code add_partition(struct scan_list *list, const struct partition_record *record, struct error *err)
+static enum err_code add_partition(const struct scan_options *options, struct scan_list *list,
+                                   const struct partition_record *record, struct error *err)
 {
+    struct store *store;
+    TRY(storages_get(options->storages, options->catalog, record->storage_id, &store, err));
     if (list->count == list->capacity) {
         size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
         struct scan_partition *grown = realloc(list->partitions, capacity * sizeof *grown);
@@ -27,6 +30,7 @@ static enum err_code add_partition(struct scan_list *list, const struct partitio
         return err_no_memory(err, PARTITION_PATH_BYTES);
     }
     list->partitions[list->count++] = (struct scan_partition){.path = path,
+                                                              .store = store,
                                                               .size_bytes = (uint64_t)record->data_bytes,
                                                               .min_timestamp_us = record->min_timestamp_us,
                                                               .max_timestamp_us = record->max_timestamp_us};
@@ -113,7 +117,7 @@ static enum err_code load_page(const struct scan_options *options, const struct 
     TRY(catalog_partitions_live(options->catalog, &page, arena, &live, err));
     for (size_t i = 0; i < live.count; i++) {
         if (may_match(options, read, &live, i)) {
-            TRY(add_partition(list, &live.partitions[i], err));
+            TRY(add_partition(options, list, &live.partitions[i], err));
         } else {
             counts->partitions_skipped++;
         }

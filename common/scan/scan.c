@@ -11,7 +11,6 @@
 enum { DEFAULT_BATCH_ROWS = 8192 };
 
 struct scan {
-    struct store *store;
     const struct predicate *predicate;
     int64_t min_timestamp_us, max_timestamp_us;
     uint64_t rows_left; /* of the limit */
@@ -156,7 +155,6 @@ enum err_code scan_open(const struct scan_options *options, struct scan **out, s
     if (scan == NULL) {
         return err_no_memory(err, sizeof *scan);
     }
-    scan->store = options->store;
     scan->predicate = options->predicate;
     scan->min_timestamp_us = options->min_timestamp_us;
     scan->max_timestamp_us = options->max_timestamp_us;
@@ -222,7 +220,7 @@ static enum err_code open_partition(struct scan *scan, const struct scan_partiti
     const struct partition_reader_options options = {.size_bytes = partition->size_bytes};
     scan->checks_time =
         partition->min_timestamp_us < scan->min_timestamp_us || partition->max_timestamp_us > scan->max_timestamp_us;
-    enum err_code code = partition_reader_open(scan->store, partition->path, &options, &scan->reader, err);
+    enum err_code code = partition_reader_open(partition->store, partition->path, &options, &scan->reader, err);
     if (code == OK) {
         code = open_cursor(scan, err);
     }

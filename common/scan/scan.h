@@ -7,13 +7,13 @@
 
 #include "common/catalog/catalog.h"
 #include "common/rows/predicate.h"
-#include "common/store/store.h"
+#include "common/storages/storages.h"
 
 struct scan;
 
 struct scan_options {
     struct catalog *catalog;                    /* borrowed during scan_open only */
-    struct store *store;                        /* these until scan_free */
+    struct storages *storages;                  /* these until scan_free */
     const struct schema *schema;                /* the table's newest: rows come under it */
     int64_t min_timestamp_us, max_timestamp_us; /* both ends included */
     const uint32_t *columns;                    /* indexes into the schema, in the order wanted; NULL for all */

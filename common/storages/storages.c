@@ -36,7 +36,7 @@ enum err_code storages_open(const char *url, const struct store_options *options
         return err_no_memory(err, sizeof *storages->entries);
     }
     TRY(store_open(url, options, &storages->entries[0].store, err));
-    storages->entries[0].storage_id = CATALOG_STORAGE_OWN;
+    storages->entries[0].storage_id = STORAGE_OWN;
     storages->own = storages->entries[0].store;
     storages->count = 1;
     *out = TAKE(storages);
@@ -137,7 +137,7 @@ static enum err_code open_entry(struct storages *storages, struct entry *entry, 
 
 enum err_code storages_declare(struct storages *storages, int32_t storage_id, const char *url, struct error *err)
 {
-    if (storage_id == CATALOG_STORAGE_OWN) {
+    if (storage_id == STORAGE_OWN) {
         return OK;
     }
     (void)pthread_mutex_lock(&storages->lock);

@@ -9,7 +9,7 @@
 #include "common/http/http.h"
 #include "common/json/json.h"
 #include "common/service/service.h"
-#include "common/store/store.h"
+#include "common/storages/storages.h"
 #include "services/admin/config.h"
 #include "services/admin/connections.h"
 
@@ -17,7 +17,7 @@ struct admin {
     struct service *service;
     const struct admin_config *config;
     struct connections *connections;
-    struct store *store;
+    struct storages *storages;
     struct bus_options bus;
     atomic_int scans; /* under way */
     struct metric *requests, *scans_under_way, *scan_rows;

@@ -188,9 +188,17 @@ static const char *grace_setting(enum deactivation_reason reason)
 static void fill_grace(struct explainer *explainer)
 {
     const struct partition_record *partition = explainer->partition;
+    const int64_t window_us = explainer->in->table->settings.backup_window_us;
     explainer->out.grace_setting = grace_setting(partition->reason);
     explainer->out.grace_us = reap_grace_us(&explainer->in->table->settings, partition->reason);
     explainer->out.grace_over_at_us = later(partition->deactivated_at_us, explainer->out.grace_us);
+    if (window_us != 0 && window_us == explainer->out.grace_us) {
+        char window[CLOCK_TEXT_BYTES];
+        explainer->out.grace_setting = "reaper.backup_window";
+        detail(explainer,
+               text(explainer, "A catalog backup of the last %s may still name it as live (reaper.backup_window).",
+                    clock_format_duration(window_us, window)));
+    }
 }
 
 static void next_of_inactive(struct explainer *explainer)

@@ -102,7 +102,10 @@ static enum err_code render_file(struct call *call, const struct partition_recor
                                  struct error *err)
 {
     struct json *item;
-    const char *url = arena_printf(call->arena, "%s/%s", store_url(call->admin->store), partition->path);
+    struct store *store;
+    TRY(storages_get(call->admin->storages, call->catalog, partition->storage_id, &store, err));
+    const int root = (int)strcspn(store_url(store), "?");
+    const char *url = arena_printf(call->arena, "%.*s/%s", root, store_url(store), partition->path);
     if (url == NULL) {
         return err_no_memory(err, strlen(partition->path));
     }

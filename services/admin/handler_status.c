@@ -139,12 +139,12 @@ static enum err_code render_queues(struct call *call, struct json *object, struc
 static enum err_code ask_store(struct call *call, const struct uuid *deployment_id, struct error *err)
 {
     struct store_object marker;
-    enum err_code code = store_head(call->admin->store, PUBLISH_MARKER_KEY, call->arena, &marker, err);
+    enum err_code code = store_head(storages_own(call->admin->storages), PUBLISH_MARKER_KEY, call->arena, &marker, err);
     if (code == ERR_NOT_FOUND) {
         return OK; /* nothing was written yet */
     }
     TRY(code);
-    return publish_marker_verify(call->admin->store, deployment_id, err);
+    return publish_marker_verify(storages_own(call->admin->storages), deployment_id, err);
 }
 
 static enum err_code render_store(struct call *call, const struct uuid *deployment_id, struct json *object,
@@ -154,7 +154,7 @@ static enum err_code render_store(struct call *call, const struct uuid *deployme
     struct error fault = {0};
     bool ok = ask_store(call, deployment_id, &fault) == OK;
     TRY(render_object(object, "store", &value, err));
-    TRY(json_set_string(value, "url", store_url(call->admin->store), err));
+    TRY(json_set_string(value, "url", store_url(storages_own(call->admin->storages)), err));
     TRY(json_set_bool(value, "ok", ok, err));
     return ok ? json_set_string(value, "error", NULL, err)
               : render_any_text(value, "error", fault.text, strlen(fault.text), err);

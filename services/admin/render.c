@@ -197,6 +197,7 @@ enum err_code render_partition(struct json *object, const struct catalog_admin_p
     TRY(render_time(object, "max_timestamp", partition->max_timestamp_us, err));
     TRY(json_set_i64(object, "rows", partition->row_count, err));
     TRY(json_set_i64(object, "bytes", partition->data_bytes, err));
+    TRY(json_set_i64(object, "storage_id", partition->storage_id, err));
     TRY(json_set_string(object, "path", partition->path, err));
     return render_history(object, partition, err);
 }

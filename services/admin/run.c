@@ -21,7 +21,7 @@ static void probe_done(struct probe *probe)
 static void admin_done(struct admin *admin)
 {
     connections_close(admin->connections);
-    store_close(admin->store);
+    storages_close(admin->storages);
 }
 
 static enum err_code check_catalog(void *context, struct error *err)
@@ -46,7 +46,7 @@ static enum err_code admin_open(struct admin *admin, struct probe *probe, const 
     admin->config = config;
     TRY(bus_options_of(&config->bus, "granary-admin", &admin->bus, err));
     store_options_of(&config->store, metrics, &store);
-    TRY(store_open(config->store.url, &store, &admin->store, err));
+    TRY(storages_open(config->store.url, &store, &admin->storages, err));
     TRY(connections_open(&options, (size_t)config->connections, &admin->connections, err));
     TRY(catalog_open(&options, &probe->catalog, err));
     admin->requests =

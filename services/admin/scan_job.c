@@ -78,7 +78,7 @@ enum err_code scan_job_open(struct call *call, const struct table_record *table,
     TRY(take_place(call, job, err));
     const struct scan_options options = {
         .catalog = call->catalog,
-        .store = call->admin->store,
+        .storages = call->admin->storages,
         .schema = job->schema,
         .min_timestamp_us = wish->min_us,
         .max_timestamp_us = wish->max_us,

@@ -156,7 +156,7 @@ static enum err_code write_and_commit(const struct flush_options *options, struc
     struct catalog_batch *batches = NULL;
     const struct publish_options publish_options = {
         .catalog = options->catalog,
-        .store = options->store,
+        .storages = options->storages,
         .owner = options->owner,
         .reason = "flush",
         .origin = ORIGIN_INTAKE,

@@ -4,12 +4,12 @@
 #define GRANARY_INTAKE_FLUSH_H
 
 #include "common/catalog/catalog.h"
-#include "common/store/store.h"
+#include "common/storages/storages.h"
 #include "services/intake/gather.h"
 
 struct flush_options {
     struct catalog *catalog;
-    struct store *store;
+    struct storages *storages;
     const char *owner;
     int64_t lease_us;
     unsigned threads;

@@ -92,7 +92,7 @@ static enum err_code flush_once(struct worker *worker, struct gather *gather, st
 {
     const struct flush_options options = {
         .catalog = worker->catalog,
-        .store = worker->store,
+        .storages = worker->storages,
         .owner = service_instance(worker->service),
         .lease_us = worker->lease_us,
         .threads = worker->threads,

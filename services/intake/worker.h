@@ -14,7 +14,7 @@ void worker_metrics_init(struct worker_metrics *metrics, struct metrics *registr
 struct worker {
     struct service *service;
     struct catalog *catalog; /* its own */
-    struct store *store;
+    struct storages *storages;
     struct bus_consumer *consumer;
     struct intake_tables *tables;
     struct intake_bounds bounds;

@@ -21,7 +21,7 @@ struct slot {
 struct writer {
     struct service *service;
     const struct intake_config *config;
-    struct store *store;
+    struct storages *storages;
     struct bus_consumer *consumer;
     struct worker_metrics metrics;
     struct slot slots[MAX_WORKERS];
@@ -36,7 +36,7 @@ static enum err_code see_to_marker(struct worker *worker, struct error *err)
         return err_no_memory(err, 4096);
     }
     TRY(catalog_deployment_load(worker->catalog, arena, &deployment, err));
-    return publish_marker_ensure(worker->store, &deployment.deployment_id, err);
+    return publish_marker_ensure(storages_own(worker->storages), &deployment.deployment_id, err);
 }
 
 static void *work(void *context)
@@ -68,7 +68,7 @@ static enum err_code start(struct writer *writer, struct intake_tables *tables, 
     slot->writer = writer;
     slot->worker = (struct worker){
         .service = writer->service,
-        .store = writer->store,
+        .storages = writer->storages,
         .consumer = writer->consumer,
         .tables = tables,
         .bounds = {.max_rows = config->max_rows,
@@ -100,7 +100,7 @@ enum err_code writer_open(struct service *service, const struct intake_config *c
     writer->config = config;
     worker_metrics_init(&writer->metrics, service_metrics(service));
     store_options_of(&config->store, service_metrics(service), &store);
-    TRY(store_open(config->store.url, &store, &writer->store, err));
+    TRY(storages_open(config->store.url, &store, &writer->storages, err));
     TRY(bus_consumer_open(bus, &consumer, &writer->consumer, err));
     for (int64_t i = 0; i < config->workers; i++) {
         TRY(start(writer, tables, &writer->slots[i], err));
@@ -122,7 +122,7 @@ void writer_close(struct writer *writer)
         catalog_close(writer->slots[i].worker.catalog);
     }
     bus_consumer_close(writer->consumer);
-    store_close(writer->store);
+    storages_close(writer->storages);
     free(writer);
 }
 
@@ -138,5 +138,5 @@ enum err_code writer_check_store(struct writer *writer, struct error *err)
     if (arena == NULL) {
         return err_no_memory(err, 4096);
     }
-    return store_head(writer->store, PUBLISH_MARKER_KEY, arena, &marker, err);
+    return store_head(storages_own(writer->storages), PUBLISH_MARKER_KEY, arena, &marker, err);
 }

@@ -114,8 +114,8 @@ static enum err_code unlock_table(struct cleanup *cleanup, const struct uuid *ta
     for (size_t count = limit; count == limit && !service_stopping(cleanup->service);) {
         struct catalog_reap_item *items;
         arena_reset(arena);
-        TRY(catalog_cleanup_unlock_merged(cleanup->catalog, table_id, table.settings.merge_cleanup_grace_us, limit,
-                                          arena, &items, &count, err));
+        TRY(catalog_cleanup_unlock_merged(cleanup->catalog, table_id, reap_grace_us(&table.settings, REASON_MERGE),
+                                          limit, arena, &items, &count, err));
         progress->unlocked += (int64_t)count;
         FAULT_POINT("cleanup.after_unlock");
         if (count != 0 && !progress->backlog_full) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/fault.h"
+#include "common/catalog/storages.h"
 #include "common/log/log.h"
 #include "services/merge-controller/attempt.h"
 #include "services/merge-controller/handler.h"
@@ -51,11 +52,35 @@ static MUST_CHECK enum err_code describe(struct controller *controller, const st
     return OK;
 }
 
-static MUST_CHECK enum err_code encode(struct controller *controller, const struct reserve_request *request,
-                                       const struct catalog_merge_reservation *reservation, int64_t token,
-                                       const struct catalog_merge_input *inputs, struct arena *arena, const char **out,
-                                       struct error *err)
+/* The rewriter has no right to look them up. */
+static MUST_CHECK enum err_code list_storages(struct controller *controller, struct arena *arena,
+                                              struct event_rewrite *event, struct error *err)
 {
+    struct catalog_storage *known;
+    size_t count;
+    TRY(catalog_storages_load(controller->catalog, arena, &known, &count, err));
+    event->storages = arena_zalloc(arena, count + 1, sizeof *event->storages);
+    if (event->storages == NULL) {
+        return err_no_memory(err, count * sizeof *event->storages);
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool used = known[i].storage_id == event->output_storage_id;
+        for (size_t k = 0; k < event->input_count && !used; k++) {
+            used = known[i].storage_id == event->inputs[k].storage_id;
+        }
+        if (used && known[i].url != NULL) {
+            event->storages[event->storage_count++] = (struct event_rewrite_storage){known[i].storage_id, known[i].url};
+        }
+    }
+    return OK;
+}
+
+static MUST_CHECK enum err_code encode(struct controller *controller, const struct reserve_request *request,
+                                       const struct catalog_merge_reservation *reservation,
+                                       const struct catalog_merge_reserved *reserved, struct arena *arena,
+                                       const char **out, struct error *err)
+{
+    const struct catalog_merge_input *inputs = reserved->inputs;
     AUTO(buf_done) struct buf body = {0};
     struct event_rewrite_input *sources = arena_zalloc(arena, reservation->input_count, sizeof *sources);
     if (sources == NULL) {
@@ -64,25 +89,28 @@ static MUST_CHECK enum err_code encode(struct controller *controller, const stru
     for (size_t i = 0; i < reservation->input_count; i++) {
         sources[i] = (struct event_rewrite_input){
             .partition_id = inputs[i].partition_id,
+            .storage_id = inputs[i].storage_id,
             .path = inputs[i].path,
             .data_bytes = (uint64_t)inputs[i].data_bytes,
             .row_count = (uint64_t)inputs[i].row_count,
         };
         memcpy(sources[i].sha256, inputs[i].sha256, sizeof sources[i].sha256);
     }
-    const struct event_rewrite event = {
+    struct event_rewrite event = {
         .attempt_id = reservation->attempt_id,
         .table_id = reservation->table_id,
-        .token = token,
+        .token = reserved->token,
         .epoch = reservation->epoch,
         .lease_us = controller->config->lease_us,
         .result_queue = MERGE_RESULT_QUEUE,
         .schema_json = request->schema->json,
         .output_id = reservation->output_id,
+        .output_storage_id = reserved->output_storage_id,
         .output_path = reservation->output_path,
         .input_count = reservation->input_count,
         .inputs = sources,
     };
+    TRY(list_storages(controller, arena, &event, err));
     TRY(event_rewrite_encode(&event, &body, err));
     *out = arena_strndup(arena, (const char *)body.data, body.length_bytes);
     return *out == NULL ? err_no_memory(err, body.length_bytes) : OK;
@@ -93,14 +121,15 @@ static MUST_CHECK enum err_code reserve(struct controller *controller, const str
                                         int64_t *out_token, const char **out_task, struct error *err)
 {
     AUTO(catalog_rollback_auto) struct catalog_transaction *transaction = NULL;
-    struct catalog_merge_input *inputs = NULL;
+    struct catalog_merge_reserved reserved;
     TRY(catalog_begin(controller->catalog, &transaction, err));
     TRY(catalog_fence_shared(transaction, &reservation->table_id, err));
-    TRY(catalog_merge_reserve(transaction, reservation, arena, out_token, &inputs, err));
-    TRY(encode(controller, request, reservation, *out_token, inputs, arena, out_task, err));
-    TRY(catalog_merge_attempt_insert(transaction, reservation, *out_token, *out_task, err));
+    TRY(catalog_merge_reserve(transaction, reservation, arena, &reserved, err));
+    TRY(encode(controller, request, reservation, &reserved, arena, out_task, err));
+    TRY(catalog_merge_attempt_insert(transaction, reservation, reserved.token, *out_task, err));
     TRY(controller_commit(controller, TAKE(transaction), err));
     FAULT_POINT("merge.after_reserve");
+    *out_token = reserved.token;
     return OK;
 }
 

@@ -12,6 +12,8 @@ struct reaper_config {
     int64_t workers;
     int64_t prefetch;
     int64_t lease_us; /* of a claim, beyond any wait on the retry ladder */
+    int64_t gate_interval_us;
+    int64_t verify_one_in;
 };
 
 extern const struct setting reaper_settings[];

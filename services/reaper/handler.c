@@ -28,6 +28,9 @@ void reaper_metrics_init(struct reaper_metrics *metrics, struct metrics *registr
     metrics->stale = metrics_counter(registry, name, "result=\"stale\"", help);
     metrics->absent_objects = metrics_counter(registry, "granary_reaper_absent_objects_total", NULL,
                                               "Objects that were gone already when they were to be deleted.");
+    metrics->kept_objects =
+        metrics_counter(registry, "granary_reaper_kept_objects_total", NULL,
+                        "Objects that were found although the store had said that they are deleted.");
     metrics->events = metrics_counter(registry, "granary_reaper_events_total", NULL, "Reap events handled.");
     metrics->malformed = metrics_counter(registry, "granary_reaper_malformed_events_total", NULL,
                                          "Reap events that could not be read and went to the dead queue.");
@@ -80,6 +83,66 @@ static enum err_code claim(struct reaper *reaper, struct work *work, uint32_t at
     return catalog_commit(TAKE(transaction), err);
 }
 
+static void fail_run(const struct reap_run *run, struct store_delete_result *results, bool deleted_only,
+                     const struct error *reason)
+{
+    for (size_t i = run->first; i < run->first + run->count; i++) {
+        if (!deleted_only || results[i].outcome == STORE_DELETED) {
+            results[i] = (struct store_delete_result){.outcome = STORE_DELETE_FAILED, .error = *reason};
+        }
+    }
+}
+
+/* A store that says "deleted" and keeps the object is found out by looking for some of them. Then none of the run's answers
+ * counts, and neither where it cannot be asked: rows stay until their objects are known to be gone. */
+static enum err_code verify_run(struct reaper *reaper, struct store *store, const struct work *work,
+                                const struct reap_keys *keys, const struct reap_run *run,
+                                const struct store_delete_result *results, struct error *err)
+{
+    size_t total = 0;
+    size_t position = 0;
+    for (size_t i = run->first; i < run->first + run->count; i++) {
+        total += results[i].outcome == STORE_DELETED;
+    }
+    for (size_t i = run->first; i < run->first + run->count; i++) {
+        struct store_object object;
+        if (results[i].outcome != STORE_DELETED ||
+            !reap_plan_is_sampled(position++, total, reaper->verify_one_in, (uint64_t)work->claim.token)) {
+            continue;
+        }
+        enum err_code code = store_head(store, keys->keys[i], work->arena, &object, err);
+        if (code == OK) {
+            metric_add(reaper->metrics->kept_objects, 1);
+            return err_set(err, ERR_CONFLICT, "expected \"%s\" to be gone, as the store \"%s\" says, but it is there",
+                           keys->keys[i], store_url(store));
+        }
+        if (code != ERR_NOT_FOUND) {
+            return code;
+        }
+    }
+    return OK;
+}
+
+static enum err_code ask_store(struct reaper *reaper, const struct reap_keys *keys, const struct reap_run *run,
+                               struct store_delete_result *results, struct store **out, struct error *err)
+{
+    TRY(gate_check(reaper->gate, run->storage_id, err));
+    TRY(storages_get(reaper->storages, reaper->catalog, run->storage_id, out, err));
+    return store_delete(*out, keys->keys + run->first, run->count, results + run->first, err);
+}
+
+static void delete_run(struct reaper *reaper, const struct work *work, const struct reap_keys *keys,
+                       const struct reap_run *run, struct store_delete_result *results)
+{
+    struct store *store = NULL;
+    struct error reason = {0};
+    if (ask_store(reaper, keys, run, results, &store, &reason) != OK) {
+        fail_run(run, results, false, &reason);
+    } else if (verify_run(reaper, store, work, keys, run, results, &reason) != OK) {
+        fail_run(run, results, true, &reason);
+    }
+}
+
 static enum err_code delete_objects(struct reaper *reaper, struct work *work, struct error *err)
 {
     struct reap_keys keys;
@@ -88,10 +151,8 @@ static enum err_code delete_objects(struct reaper *reaper, struct work *work, st
     if (results == NULL) {
         return err_no_memory(err, keys.count * sizeof *results);
     }
-    struct error store_err = {0};
-    enum err_code code = store_delete(reaper->store, keys.keys, keys.count, results, &store_err);
-    for (size_t i = 0; code != OK && i < keys.count; i++) {
-        results[i] = (struct store_delete_result){.outcome = STORE_DELETE_FAILED, .error = store_err};
+    for (size_t i = 0; i < keys.run_count; i++) {
+        delete_run(reaper, work, &keys, &keys.runs[i], results);
     }
     return reap_plan_split(work->claimed, work->claimed_count, results, work->arena, &work->split, err);
 }

@@ -3,6 +3,17 @@
 #include "common/base/buf.h"
 #include "common/base/quote.h"
 
+static void add_key(struct reap_keys *keys, int32_t storage_id, const char *key)
+{
+    struct reap_run *last = keys->run_count == 0 ? NULL : &keys->runs[keys->run_count - 1];
+    if (last == NULL || last->storage_id != storage_id) {
+        last = &keys->runs[keys->run_count++];
+        *last = (struct reap_run){.storage_id = storage_id, .first = keys->count};
+    }
+    last->count++;
+    keys->keys[keys->count++] = key;
+}
+
 enum err_code reap_plan_keys(const struct catalog_claimed *claimed, size_t count, struct arena *arena,
                              struct reap_keys *out, struct error *err)
 {
@@ -10,18 +21,20 @@ enum err_code reap_plan_keys(const struct catalog_claimed *claimed, size_t count
     for (size_t i = 0; i < count; i++) {
         total += claimed[i].extra_count;
     }
-    const char **keys = arena_zalloc(arena, total + 1, sizeof *keys);
-    if (keys == NULL) {
-        return err_no_memory(err, total * sizeof *keys);
+    struct reap_keys keys = {
+        .keys = arena_zalloc(arena, total + 1, sizeof *keys.keys),
+        .runs = arena_zalloc(arena, count + 1, sizeof *keys.runs),
+    };
+    if (keys.keys == NULL || keys.runs == NULL) {
+        return err_no_memory(err, total * sizeof *keys.keys);
     }
-    size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < claimed[i].extra_count; k++) {
-            keys[at++] = claimed[i].extra_paths[k];
+            add_key(&keys, claimed[i].storage_id, claimed[i].extra_paths[k]);
         }
-        keys[at++] = claimed[i].path;
+        add_key(&keys, claimed[i].storage_id, claimed[i].path);
     }
-    *out = (struct reap_keys){.keys = keys, .count = total};
+    *out = keys;
     return OK;
 }
 
@@ -92,4 +105,13 @@ enum err_code reap_plan_split(const struct catalog_claimed *claimed, size_t coun
     }
     *out = split;
     return OK;
+}
+
+bool reap_plan_is_sampled(size_t position, size_t total, uint64_t one_in, uint64_t seed)
+{
+    if (one_in == 0 || position >= total) {
+        return false;
+    }
+    uint64_t first = seed % (total < one_in ? total : one_in);
+    return position >= first && (position - first) % one_in == 0;
 }

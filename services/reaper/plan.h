@@ -6,10 +6,17 @@
 #include "common/catalog/reap.h"
 #include "common/store/store.h"
 
-/* The keys to delete for these partitions: each one's further objects first, its own last, in order. */
+/* The keys to delete for these partitions: each one's further objects first, its own last, in order; and which of them
+ * follow each other in one storage. */
+struct reap_run {
+    int32_t storage_id;
+    size_t first, count; /* of the keys */
+};
 struct reap_keys {
     const char **keys;
     size_t count;
+    struct reap_run *runs;
+    size_t run_count;
 };
 MUST_CHECK enum err_code reap_plan_keys(const struct catalog_claimed *claimed, size_t count, struct arena *arena,
                                         struct reap_keys *out, struct error *err);
@@ -28,5 +35,9 @@ struct reap_split {
 MUST_CHECK enum err_code reap_plan_split(const struct catalog_claimed *claimed, size_t count,
                                          const struct store_delete_result *results, struct arena *arena,
                                          struct reap_split *out, struct error *err);
+
+/* Is the position-th of `total` keys that a store says it has deleted to be looked for? One in `one_in` is, and at least one
+ * of them all; none with one_in 0. The seed moves the choice from batch to batch. */
+bool reap_plan_is_sampled(size_t position, size_t total, uint64_t one_in, uint64_t seed);
 
 #endif

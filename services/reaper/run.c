@@ -4,16 +4,14 @@
 #include <stdatomic.h>
 
 #include "common/base/clock.h"
-#include "common/catalog/deployment.h"
 #include "common/hints/hints.h"
 #include "common/log/log.h"
 #include "services/reaper/config.h"
-#include "services/reaper/gate.h"
 #include "services/reaper/handler.h"
 
 enum { MAX_WORKERS = 64 };
-#define GATE_INTERVAL_US CLOCK_SECOND_US
-#define NEXT_TIMEOUT_US  (CLOCK_SECOND_US / 4)
+#define GATE_ASK_US     CLOCK_SECOND_US
+#define NEXT_TIMEOUT_US (CLOCK_SECOND_US / 4)
 
 struct worker {
     pthread_t thread;
@@ -28,9 +26,11 @@ struct fleet {
 };
 
 struct shared {
-    struct catalog *catalog; /* the gate's and the checks' */
+    struct catalog *catalog; /* of the readiness check */
     pthread_mutex_t catalog_lock;
-    struct store *store;
+    struct catalog *gate_catalog; /* the main thread's */
+    struct storages *storages;
+    struct gate *gate;
     struct bus_consumer *consumer;
 };
 
@@ -104,43 +104,36 @@ static enum err_code check_bus(void *context, struct error *err)
 static enum err_code check_store(void *context, struct error *err)
 {
     struct shared *shared = context;
-    struct gate gate;
-    pthread_mutex_lock(&shared->catalog_lock);
-    gate_ask(shared->catalog, shared->store, &gate);
-    pthread_mutex_unlock(&shared->catalog_lock);
-    if (gate.open || gate.paused) {
+    struct error reason;
+    enum gate_state state = gate_last(shared->gate, &reason);
+    if (state == GATE_OPEN || state == GATE_PAUSED) {
         return OK; /* a pause is an operator's wish, not a fault */
     }
-    return err_set(err, gate.reason.code, "%s", gate.reason.text);
+    return err_set(err, reason.code, "%s", reason.text);
 }
 
 /* Opens and shuts the gate; tells each change once. */
 static void mind_the_gate(struct service *service, struct shared *shared, atomic_bool *open, struct metric *gauge)
 {
     bool told_shut = false;
-    for (;;) {
-        struct gate gate;
-        pthread_mutex_lock(&shared->catalog_lock);
-        gate_ask(shared->catalog, shared->store, &gate);
-        pthread_mutex_unlock(&shared->catalog_lock);
-        if (gate.open != atomic_load(open)) {
-            atomic_store(open, gate.open);
-            metric_set(gauge, gate.open);
-            if (gate.open) {
+    do {
+        struct error reason;
+        const bool now_open = gate_ask(shared->gate, shared->gate_catalog, &reason) == GATE_OPEN;
+        if (now_open != atomic_load(open)) {
+            atomic_store(open, now_open);
+            metric_set(gauge, now_open);
+            if (now_open) {
                 bus_consumer_resume(shared->consumer);
                 log_info("deleting goes on");
             } else {
                 bus_consumer_pause(shared->consumer);
             }
         }
-        if (!gate.open && !told_shut) {
-            log_warn("deleting is stopped", LOG_ERR(&gate.reason));
+        if (!now_open && !told_shut) {
+            log_warn("deleting is stopped", LOG_ERR(&reason));
         }
-        told_shut = !gate.open;
-        if (service_wait(service, GATE_INTERVAL_US) == ERR_STOPPED) {
-            return;
-        }
-    }
+        told_shut = !now_open;
+    } while (service_wait(service, GATE_ASK_US) != ERR_STOPPED);
 }
 
 static enum err_code wait_for(void *service, int64_t timeout_us)
@@ -160,14 +153,19 @@ static enum err_code open_shared(const struct reaper_config *config, const struc
     const struct bus_consumer_options consumer = {.queue = HINTS_QUEUE, .prefetch = (uint16_t)config->prefetch};
     store_options_of(&config->store, metrics, &store);
     TRY(catalog_open(&options, &shared->catalog, err));
-    TRY(store_open(config->store.url, &store, &shared->store, err));
+    TRY(catalog_open(&options, &shared->gate_catalog, err));
+    TRY(storages_open(config->store.url, &store, &shared->storages, err));
+    const struct gate_options gate = {shared->storages, config->gate_interval_us, metrics};
+    TRY(gate_new(&gate, &shared->gate, err));
     return bus_consumer_open(bus, &consumer, &shared->consumer, err);
 }
 
 static void shared_done(struct shared *shared)
 {
     bus_consumer_close(shared->consumer);
-    store_close(shared->store);
+    gate_free(shared->gate);
+    storages_close(shared->storages);
+    catalog_close(shared->gate_catalog);
     catalog_close(shared->catalog);
 }
 
@@ -194,11 +192,13 @@ enum err_code reaper_run(struct service *service, const void *config_of_service,
     const struct worker pattern = {
         .service = service,
         .open = &open,
-        .reaper = {.store = shared.store,
+        .reaper = {.storages = shared.storages,
+                   .gate = shared.gate,
                    .consumer = shared.consumer,
                    .bus = &bus,
                    .owner = service_instance(service),
                    .lease_us = config->lease_us,
+                   .verify_one_in = (uint64_t)config->verify_one_in,
                    .metrics = &metrics},
     };
     AUTO(service_unlisten_auto) struct service *listening = service; /* the checks use what this function frees */

@@ -80,7 +80,9 @@ static MUST_CHECK enum err_code open_input(struct work *work, size_t i, struct e
         .size_bytes = input->data_bytes,
         .window_bytes = partition_merge_window_bytes(task->input_count, work->schema->column_count),
     };
-    TRY(partition_reader_open(work->rewriter->store, input->path, &options, &work->readers[i], err));
+    struct store *store;
+    TRY(storages_get(work->rewriter->storages, NULL, input->storage_id, &store, err));
+    TRY(partition_reader_open(store, input->path, &options, &work->readers[i], err));
     uint64_t rows = parquet_reader_rows(partition_reader_file(work->readers[i]));
     if (rows != input->row_count) {
         return err_set(err, ERR_CORRUPT, "expected %llu rows in \"%s\" but found %llu",
@@ -127,6 +129,10 @@ static MUST_CHECK enum err_code rewrite(struct work *work, struct error *err)
 {
     const struct event_rewrite *task = work->task;
     AUTO(partition_writer_free_auto) struct partition_writer *writer = NULL;
+    struct store *store;
+    for (size_t i = 0; i < task->storage_count; i++) {
+        TRY(storages_declare(work->rewriter->storages, task->storages[i].storage_id, task->storages[i].url, err));
+    }
     TRY(schema_parse(task->schema_json, strlen(task->schema_json), &task->table_id, &work->schema, err));
     TRY(open_inputs(work, err));
     const struct partition_writer_options options = {
@@ -134,7 +140,8 @@ static MUST_CHECK enum err_code rewrite(struct work *work, struct error *err)
         .partition_id = task->output_id,
         .deadline_us = lease_end_us(work->lease),
     };
-    TRY(partition_writer_open(work->rewriter->store, work->schema, &options, &writer, err));
+    TRY(storages_get(work->rewriter->storages, NULL, task->output_storage_id, &store, err));
+    TRY(partition_writer_open(store, work->schema, &options, &writer, err));
     lease_set_writer(work->lease, writer);
     enum err_code code = merge_and_finish(work, writer, err);
     lease_set_writer(work->lease, NULL);

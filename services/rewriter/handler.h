@@ -5,7 +5,7 @@
 #include "common/bus/bus.h"
 #include "common/catalog/catalog.h"
 #include "common/service/service.h"
-#include "common/store/store.h"
+#include "common/storages/storages.h"
 
 struct rewriter_metrics {
     struct metric *done, *failed, *refused, *lost, *malformed;
@@ -17,7 +17,7 @@ void rewriter_metrics_init(struct rewriter_metrics *metrics, struct metrics *reg
 struct rewriter {
     struct service *service;
     struct catalog *catalog; /* this worker's own */
-    struct store *store;
+    struct storages *storages;
     struct bus_consumer *consumer; /* likewise */
     struct bus_publisher *publisher;
     const char *name; /* of this worker: the holder of its leases */

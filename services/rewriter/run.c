@@ -26,7 +26,7 @@ struct fleet {
     struct rewriter_pools pools;
     struct bus_options bus;
     struct rewriter_metrics metrics;
-    struct store *store;
+    struct storages *storages;
     struct bus_publisher *publisher;
     struct catalog *catalog; /* of the readiness check */
     atomic_bool closing;
@@ -48,7 +48,7 @@ static void fleet_free(struct fleet *fleet)
         catalog_close(worker->rewriter.catalog);
     }
     bus_publisher_close(fleet->publisher);
-    store_close(fleet->store);
+    storages_close(fleet->storages);
     catalog_close(fleet->catalog);
     free(fleet);
 }
@@ -94,7 +94,8 @@ static enum err_code check_store(void *context, struct error *err)
     size_t count = 0;
     bool more = false;
     return arena == NULL ? err_no_memory(err, 4 << 10)
-                         : store_list(((struct fleet *)context)->store, "", "", 1, arena, &objects, &count, &more, err);
+                         : store_list(storages_own(((struct fleet *)context)->storages), "", "", 1, arena, &objects,
+                                      &count, &more, err);
 }
 
 /* --- start --------------------------------------------------------------------------------------------------------- */
@@ -133,7 +134,7 @@ static enum err_code open_worker(struct service *service, const struct rewriter_
     worker->closing = &fleet->closing;
     worker->rewriter = (struct rewriter){
         .service = service,
-        .store = fleet->store,
+        .storages = fleet->storages,
         .publisher = fleet->publisher,
         .name = worker->name,
         .metrics = &fleet->metrics,
@@ -151,7 +152,7 @@ static enum err_code open_fleet(struct service *service, const struct rewriter_c
     TRY(bus_options_of(&config->bus, "granary-rewriter", &fleet->bus, err));
     TRY(open_catalog(config, &fleet->catalog, err));
     store_options_of(&config->store, service_metrics(service), &store);
-    TRY(store_open(config->store.url, &store, &fleet->store, err));
+    TRY(storages_open(config->store.url, &store, &fleet->storages, err));
     TRY(bus_publisher_open(&fleet->bus, PUBLISH_WINDOW_BYTES, &fleet->publisher, err));
     for (size_t i = 0; i < fleet->pools.count; i++) {
         TRY(open_worker(service, config, fleet, i, err));

@@ -32,7 +32,8 @@ OWN_POINTS = [
     ("reap-collection", "collection.after_publish", {}),
     *(("reaper", point, {}) for point in (
         "reaper.in_claim", "reaper.after_claim", "store.before_unlink", "store.after_unlink", "reaper.after_objects",
-        "reaper.in_delete", "reaper.after_rows", "reaper.before_ack", "reaper.after_ack")),
+        "reaper.in_delete", "reaper.after_rows", "reaper.before_ack", "reaper.after_ack",
+        "gate.after_advance", "gate.after_put")),
 ]
 # Every process that commits meets these; the merges' writes go through the same store.
 COMMITTING = ("intake", "reaper", "merge-controller", "decay", "merge-cleanup")

@@ -99,20 +99,22 @@ static void merging_open(struct merging *world)
 static enum err_code reserve(struct merging *world)
 {
     AUTO(catalog_rollback_auto) struct catalog_transaction *transaction = NULL;
-    struct catalog_merge_input *inputs = NULL;
+    struct catalog_merge_reserved reserved;
     struct error *err = &world->err;
-    int64_t token = 0;
     TRY(catalog_begin(world->controller, &transaction, err));
     TRY(catalog_fence_shared(transaction, &world->reservation.table_id, err));
-    TRY(catalog_merge_reserve(transaction, &world->reservation, world->staging.arena, &token, &inputs, err));
+    TRY(catalog_merge_reserve(transaction, &world->reservation, world->staging.arena, &reserved, err));
+    assert_int_equal(reserved.output_storage_id, STORAGE_OWN);
+    const struct catalog_merge_input *inputs = reserved.inputs;
     for (size_t i = 0; i < INPUTS; i++) {
+        assert_int_equal(inputs[i].storage_id, STORAGE_OWN);
         const struct partition_record *record = &world->staging.records[of_table[i]];
         assert_true(uuid_equal(&inputs[i].partition_id, &record->partition_id));
         assert_string_equal(inputs[i].path, record->path);
         assert_true(inputs[i].row_count == record->row_count && inputs[i].data_bytes == 1000);
         assert_memory_equal(inputs[i].sha256, record->sha256, 32);
     }
-    TRY(catalog_merge_attempt_insert(transaction, &world->reservation, token, "{\"task\":1}", err));
+    TRY(catalog_merge_attempt_insert(transaction, &world->reservation, reserved.token, "{\"task\":1}", err));
     TRY(catalog_commit(TAKE(transaction), err));
     return catalog_merge_attempt_load(world->controller, &world->reservation.attempt_id, world->staging.arena,
                                       &world->attempt, err);

@@ -39,9 +39,9 @@ def leftovers(stack):
 
 
 def files(stack):
-    """Every file of the store, temporary ones too, but for the marker."""
+    """Every file of the store, temporary ones too, but for the marker and the marks."""
     return sorted(str(path.relative_to(stack.store)) for path in stack.store.rglob("*")
-                  if path.is_file() and path.name != MARKER)
+                  if path.is_file() and path.name != MARKER and path.parent.name != "granary-marks")
 
 
 def check_quiet(stack):

@@ -37,7 +37,7 @@ struct totals {
 
 struct world {
     struct catalog *catalog;
-    struct store *store;
+    struct storages *storages;
     struct arena *arena;
     struct schema *schema;
 };
@@ -46,7 +46,7 @@ static void world_done(struct world *world)
 {
     schema_free(world->schema);
     arena_free(world->arena);
-    store_close(world->store);
+    storages_close(world->storages);
     catalog_close(world->catalog);
 }
 
@@ -63,7 +63,7 @@ static MUST_CHECK enum err_code world_open(struct world *world, const char *tabl
         .url = getenv("GRANARY_CATALOG_URL"), .password = "", .application_name = "seed"};
     struct table_record record;
     TRY(catalog_open(&options, &world->catalog, err));
-    TRY(store_open(getenv("GRANARY_STORE_URL"), NULL, &world->store, err));
+    TRY(storages_open(getenv("GRANARY_STORE_URL"), NULL, &world->storages, err));
     world->arena = arena_new(0);
     TRY(catalog_migrate(world->catalog, NULL, NULL, err));
     if (make && catalog_table_find(world->catalog, "p", table, world->arena, &record, err) == ERR_NOT_FOUND) {
@@ -106,7 +106,7 @@ static MUST_CHECK enum err_code publish_one(struct world *world, const struct ba
     size_t known_count = 0;
     const struct publish_options options = {
         .catalog = world->catalog,
-        .store = world->store,
+        .storages = world->storages,
         .owner = "seed",
         .reason = "seed",
         .origin = ORIGIN_INTAKE,

@@ -41,7 +41,7 @@ static enum err_code scan_table(const struct tool_config *config, const char *pr
                                 struct arena *arena, struct error *err)
 {
     AUTO(catalog_close_auto) struct catalog *catalog = NULL;
-    AUTO(store_close_auto) struct store *store = NULL;
+    AUTO(storages_close_auto) struct storages *storages = NULL;
     AUTO(schema_free_auto) struct schema *schema = NULL;
     AUTO(scan_free_auto) struct scan *scan = NULL;
     const struct catalog_options options = {
@@ -52,13 +52,13 @@ static enum err_code scan_table(const struct tool_config *config, const char *pr
     int32_t version = 0;
     TRY(catalog_open(&options, &catalog, err));
     store_options_of(&config->store, NULL, &store_options);
-    TRY(store_open(config->store.url, &store_options, &store, err));
+    TRY(storages_open(config->store.url, &store_options, &storages, err));
     TRY(catalog_table_find(catalog, project, name, arena, &table, err));
     TRY(catalog_table_load_schema(catalog, &table.table_id, 0, arena, &json, &version, err));
     TRY(schema_parse(json, strlen(json), &table.table_id, &schema, err));
     const struct scan_options wanted = {
         .catalog = catalog,
-        .store = store,
+        .storages = storages,
         .schema = schema,
         .min_timestamp_us = INT64_MIN,
         .max_timestamp_us = INT64_MAX,

@@ -150,11 +150,16 @@ static void five_hundred_and_one_partitions_are_refused(void **state)
 
 static struct event_rewrite_input rewrite_inputs[EVENT_REWRITE_MAX_INPUTS];
 
+static struct event_rewrite_storage rewrite_storages[] = {{2, "file:///two"}, {3, "s3://three/x?credentials=eu"}};
+
 static struct event_rewrite rewrite_of(size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        rewrite_inputs[i] = (struct event_rewrite_input){
-            .partition_id = uuid_v7(), .path = "t/2026-11-30/p.parquet", .data_bytes = i + 1, .row_count = i * 3};
+        rewrite_inputs[i] = (struct event_rewrite_input){.partition_id = uuid_v7(),
+                                                         .storage_id = 1 + (int32_t)(i % 2),
+                                                         .path = "t/2026-11-30/p.parquet",
+                                                         .data_bytes = i + 1,
+                                                         .row_count = i * 3};
         memset(rewrite_inputs[i].sha256, (int)i, sizeof rewrite_inputs[i].sha256);
     }
     return (struct event_rewrite){
@@ -166,6 +171,9 @@ static struct event_rewrite rewrite_of(size_t count)
         .result_queue = "merge.result",
         .schema_json = "{\"version\": 1}",
         .output_id = uuid_of(3),
+        .output_storage_id = 3,
+        .storage_count = 2,
+        .storages = rewrite_storages,
         .output_path = "t/2026-11-30/\"o\u00fct\".parquet",
         .input_count = count,
         .inputs = rewrite_inputs,
@@ -191,9 +199,14 @@ static void a_rewrite_task_comes_back_as_it_went(void **state)
         assert_string_equal(back.schema_json, event.schema_json); /* byte for byte */
         assert_string_equal(back.output_path, event.output_path);
         assert_int_equal(back.input_count, counts[i]);
+        assert_int_equal(back.output_storage_id, 3);
+        assert_int_equal(back.storage_count, 2);
+        assert_int_equal(back.storages[1].storage_id, 3);
+        assert_string_equal(back.storages[1].url, rewrite_storages[1].url);
         const struct event_rewrite_input *last = &back.inputs[counts[i] - 1];
         const struct event_rewrite_input *sent = &rewrite_inputs[counts[i] - 1];
         assert_true(uuid_equal(&last->partition_id, &sent->partition_id));
+        assert_int_equal(last->storage_id, sent->storage_id);
         assert_string_equal(last->path, sent->path);
         assert_int_equal(last->data_bytes, sent->data_bytes);
         assert_int_equal(last->row_count, sent->row_count);
@@ -235,6 +248,10 @@ static void a_hostile_rewrite_task_is_refused_by_the_member_at_fault(void **stat
         {"\"sha256\":\"00", "\"sha256\":\"0", "inputs[0].sha256"},
         {"\"sha256\":\"0101", "\"sha256\":\"01zz", "inputs[1].sha256"},
         {"\"path\":\"t/2026-11-30/p", "\"path\":\"\",\"x\":\"", "inputs[0].path"},
+        {"\"storage\":3", "\"storage\":0", "output.storage"},
+        {"\"storage\":2", "\"storage\":-2", "inputs[1].storage"},
+        {"\"id\":2,", "\"id\":4294967296,", "storages[0].id"},
+        {"\"url\":\"file:///two\"", "\"url\":\"\"", "storages[0].url"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         AUTO(buf_done) struct buf text = {0};
@@ -248,6 +265,21 @@ static void a_hostile_rewrite_task_is_refused_by_the_member_at_fault(void **stat
         }
         assert_int_equal(out.token, 77);
     }
+}
+
+static void a_rewrite_task_without_storages_means_the_one_of_each_process(void **state)
+{
+    (void)state;
+    AUTO(buf_done) struct buf text = {0};
+    struct event_rewrite event = rewrite_of(1), back;
+    event.output_storage_id = 1;
+    event.storage_count = 0;
+    assert_int_equal(event_rewrite_encode(&event, &text, NULL), OK);
+    assert_null(strstr(buf_text(&text), "storage"));
+    assert_int_equal(event_rewrite_decode(text.data, text.length_bytes, arena, &back, NULL), OK);
+    assert_int_equal(back.output_storage_id, 1);
+    assert_int_equal(back.inputs[0].storage_id, 1);
+    assert_int_equal(back.storage_count, 0);
 }
 
 static void a_rewrite_task_with_no_or_too_many_inputs_is_not_encoded(void **state)
@@ -275,6 +307,7 @@ int main(void)
         cmocka_unit_test(five_hundred_and_one_partitions_are_refused),
         cmocka_unit_test(a_rewrite_task_comes_back_as_it_went),
         cmocka_unit_test(a_hostile_rewrite_task_is_refused_by_the_member_at_fault),
+        cmocka_unit_test(a_rewrite_task_without_storages_means_the_one_of_each_process),
         cmocka_unit_test(a_rewrite_task_with_no_or_too_many_inputs_is_not_encoded),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

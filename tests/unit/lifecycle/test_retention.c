@@ -89,6 +89,27 @@ static void each_reason_has_its_grace(void **state)
     }
 }
 
+static void nothing_is_reaped_within_the_backup_window(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t window_us, grace_us, wanted_us;
+    } cases[] = {
+        {0, 5, 5}, {4, 5, 5}, {5, 5, 5}, {6, 5, 6}, {6, 0, 6}, {6, CLOCK_NEVER, CLOCK_NEVER},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct table_settings settings;
+        table_settings_defaults(&settings);
+        settings.backup_window_us = cases[i].window_us;
+        settings.reaper_max_age_us = cases[i].grace_us;
+        settings.merge_cleanup_grace_us = cases[i].grace_us;
+        settings.abandoned_grace_us = cases[i].grace_us;
+        for (enum deactivation_reason reason = REASON_NONE + 1; reason < REASON_COUNT; reason++) {
+            assert_int_equal(reap_grace_us(&settings, reason), cases[i].wanted_us);
+        }
+    }
+}
+
 static void a_path_names_table_day_and_partition(void **state)
 {
     (void)state;
@@ -109,6 +130,7 @@ int main(void)
         cmocka_unit_test(the_cutoff_of_never_is_before_all_time),
         cmocka_unit_test(the_breaker_counts_what_has_decayed_already),
         cmocka_unit_test(each_reason_has_its_grace),
+        cmocka_unit_test(nothing_is_reaped_within_the_backup_window),
         cmocka_unit_test(a_path_names_table_day_and_partition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,8 @@ static void defaults_are_the_documented_ones(void **state)
         {"merge.large.min_age", "14d"},    {"merge.large.max_age", "never"},
         {"merge.large.pool", "large"},     {"intake.unknown_columns", "reject"},
         {"intake.max_past", "never"},      {"intake.max_future", "1d"},
-        {"rejects.max_age", "30d"},
+        {"rejects.max_age", "30d"},        {"reaper.backup_window", "0s"},
+        {"storage.default", "default"},    {"storage.spread", ""},
     };
     struct table_settings settings;
     table_settings_defaults(&settings);
@@ -96,6 +97,12 @@ static void values_within_bounds_are_set(void **state)
         {"merge.max_inputs", "1000", "merge.max_inputs", "1000"},
         {"merge.small.size", "1500KiB", "merge.small.size", "1500KiB"},
         {"merge.large.pool", "night-shift_2", "merge.large.pool", "night-shift_2"},
+        {"reaper.backup_window", "36h", "reaper.backup_window", "36h"},
+        {"reaper.backup_window_days", "7", "reaper.backup_window", "7d"},
+        {"reaper.backup_window_days", "0", "reaper.backup_window", "0s"},
+        {"storage.default", "eu-1", "storage.default", "eu-1"},
+        {"storage.spread", "eu-1,eu-2", "storage.spread", "eu-1,eu-2"},
+        {"storage.spread", "", "storage.spread", ""},
         {"intake.unknown_columns", "ignore", "intake.unknown_columns", "ignore"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -159,6 +166,12 @@ static void wrong_names_and_values_are_refused_and_nothing_changes(void **state)
         {"merge.small.pool", "", "expected a pool's name"},
         {"merge.small.pool", "Small", "expected a pool's name"},
         {"merge.small.pool", "a23456789012345678901234567890123", "expected a pool's name of 1 to 31"},
+        {"reaper.backup_window", "never", "expected a duration from 0s to 3660d but found \"never\""},
+        {"storage.default", "", "expected a storage's name"},
+        {"storage.default", "a b", "expected a storage's name"},
+        {"storage.spread", "a,,b", "expected names of storages with commas between them but found \"a,,b\""},
+        {"storage.spread", "a,", "expected names of storages"},
+        {"storage.spread", "a23456789012345678901234567890123", "expected names of storages"},
         {"intake.unknown_columns", "drop", "expected \"reject\" or \"ignore\" but found \"drop\""},
         {"partition.width", "1111111111111111111111111111111111111111111111111111111111111111d",
          "at most 63 characters"},

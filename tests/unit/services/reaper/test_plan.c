@@ -28,6 +28,55 @@ static void a_partition_s_own_object_is_deleted_last(void **state)
     assert_string_equal(keys.keys[3], "t/d/c.parquet");
 }
 
+static void keys_of_one_storage_are_one_run(void **state)
+{
+    (void)state;
+    AUTO(arena_free_auto) struct arena *arena = arena_new(0);
+    struct reap_keys keys;
+    struct catalog_claimed spread[3] = {three[0], three[1], three[2]};
+    spread[0].storage_id = 1;
+    spread[1].storage_id = 4;
+    spread[2].storage_id = 4;
+    assert_int_equal(reap_plan_keys(spread, 3, arena, &keys, NULL), OK);
+    assert_int_equal(keys.run_count, 2);
+    assert_int_equal(keys.runs[0].storage_id, 1);
+    assert_int_equal(keys.runs[0].first, 0);
+    assert_int_equal(keys.runs[0].count, 2);
+    assert_int_equal(keys.runs[1].storage_id, 4);
+    assert_int_equal(keys.runs[1].first, 2);
+    assert_int_equal(keys.runs[1].count, 2);
+    assert_int_equal(reap_plan_keys(spread, 0, arena, &keys, NULL), OK);
+    assert_int_equal(keys.run_count, 0);
+}
+
+static void one_in_so_many_answers_is_doubted_and_one_at_least(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t total;
+        uint64_t one_in;
+        size_t least, most;
+    } cases[] = {
+        {0, 100, 0, 0},   {1, 100, 1, 1},      {99, 100, 1, 1}, {100, 100, 1, 1},
+        {250, 100, 2, 3}, {1000, 100, 10, 10}, {7, 1, 7, 7},    {7, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool ever[1000] = {false};
+        for (uint64_t seed = 0; seed < 2000; seed++) {
+            size_t chosen = 0;
+            for (size_t at = 0; at < cases[i].total; at++) {
+                bool sampled = reap_plan_is_sampled(at, cases[i].total, cases[i].one_in, seed);
+                chosen += sampled;
+                ever[at] |= sampled;
+            }
+            assert_in_range(chosen, cases[i].least, cases[i].most);
+        }
+        for (size_t at = 0; at < cases[i].total && cases[i].one_in != 0; at++) {
+            assert_true(ever[at]); /* no key is never doubted */
+        }
+    }
+}
+
 static void absent_counts_as_deleted_and_one_failed_object_fails_its_partition(void **state)
 {
     (void)state;
@@ -60,6 +109,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_partition_s_own_object_is_deleted_last),
+        cmocka_unit_test(keys_of_one_storage_are_one_run),
+        cmocka_unit_test(one_in_so_many_answers_is_doubted_and_one_at_least),
         cmocka_unit_test(absent_counts_as_deleted_and_one_failed_object_fails_its_partition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
