@@ -85,3 +85,23 @@ enum err_code publish_split(const struct batch *batch, uint32_t *order, int64_t 
     *out_count = buckets;
     return OK;
 }
+
+void publish_sorted_done(struct publish_sorted *sorted)
+{
+    free(sorted->order);
+}
+
+enum err_code publish_sort(const struct batch *batch, int64_t width_us, struct arena *arena, struct publish_sorted *out,
+                           struct error *err)
+{
+    AUTO(publish_sorted_done) struct publish_sorted sorted = {0};
+    sorted.order = malloc(((size_t)batch->row_count + 1) * sizeof *sorted.order);
+    if (sorted.order == NULL) {
+        return err_no_memory(err, batch->row_count * sizeof *sorted.order);
+    }
+    TRY(batch_sort_order(batch, sorted.order, err));
+    TRY(publish_split(batch, sorted.order, width_us, arena, &sorted.ranges, &sorted.count, err));
+    *out = sorted;
+    sorted.order = NULL;
+    return OK;
+}

@@ -19,4 +19,14 @@ MUST_CHECK enum err_code publish_split(const struct batch *batch, uint32_t *orde
                                        struct arena *arena, struct publish_range **out, size_t *out_count,
                                        struct error *err);
 
+/* Both of it: the sorted order of a batch, by bucket. */
+struct publish_sorted {
+    uint32_t *order;              /* owned */
+    struct publish_range *ranges; /* in the arena */
+    size_t count;
+};
+MUST_CHECK enum err_code publish_sort(const struct batch *batch, int64_t width_us, struct arena *arena,
+                                      struct publish_sorted *out, struct error *err);
+void publish_sorted_done(struct publish_sorted *sorted);
+
 #endif

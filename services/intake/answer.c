@@ -1,24 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/quote.h"
 #include "services/intake/head.h"
 #include "services/intake/request.h"
-
-static enum err_code format_rejects(const struct request *request, struct buf *out, struct error *err)
-{
-    TRY(buf_append_text(out, ",\"rejects\":[", err));
-    for (size_t i = 0; i < request->shown_count; i++) {
-        const struct shown_reject *shown = &request->shown[i];
-        TRY(buf_printf(out, err, "%s{\"row\":%llu,\"column\":", i == 0 ? "" : ",", (unsigned long long)shown->row));
-        TRY(shown->column == NULL ? buf_append_text(out, "null", err)
-                                  : quote_json(shown->column, strlen(shown->column), out, err));
-        TRY(buf_append_text(out, ",\"reason\":", err));
-        TRY(quote_json(shown->reason, strlen(shown->reason), out, err));
-        TRY(buf_append_byte(out, '}', err));
-    }
-    return buf_append_byte(out, ']', err);
-}
 
 static void answer(struct request *request, unsigned status, const char *more)
 {
@@ -29,7 +13,7 @@ static void answer(struct request *request, unsigned status, const char *more)
         buf_printf(&json, &err, "{\"batch_id\":\"%s\",\"rows\":%u,\"rejected\":%u%s",
                    uuid_format(&request->batch_id, id), request->row_count, request->reject_count, more);
     if (code == OK) {
-        code = format_rejects(request, &json, &err);
+        code = shown_format(&request->shown, &json, &err);
     }
     if (code == OK) {
         code = buf_append_byte(&json, '}', &err);

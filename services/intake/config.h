@@ -26,6 +26,13 @@ struct intake_config {
     int64_t prefetch;
     int64_t threads; /* that write the files of one flush */
     int64_t lease_us;
+
+    /* writer: loads */
+    int64_t load_sessions;
+    int64_t load_memory_bytes; /* of rows gathered by one load */
+    int64_t load_idle_us;
+    const char *load_spool; /* folder */
+    int64_t load_spool_max_bytes;
 };
 
 extern const struct setting intake_settings[];

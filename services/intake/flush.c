@@ -13,7 +13,7 @@ struct sheaf {
     int64_t width_us;
     size_t row_count;    /* of what is to be bound */
     struct batch *batch; /* owned */
-    uint32_t *order;     /* owned */
+    struct publish_sorted sorted;
 };
 
 static void sheaves_free(struct sheaf *first)
@@ -21,7 +21,7 @@ static void sheaves_free(struct sheaf *first)
     while (first != NULL) {
         struct sheaf *next = first->next;
         batch_free(first->batch);
-        free(first->order);
+        publish_sorted_done(&first->sorted);
         free(first);
         first = next;
     }
@@ -92,21 +92,15 @@ static enum err_code for_each(const struct gather *gather, each_fn *each, struct
 
 static enum err_code add_pieces(struct publish *publish, struct sheaf *sheaf, struct arena *arena, struct error *err)
 {
-    struct publish_range *ranges;
-    size_t count;
-    sheaf->order = calloc(sheaf->batch->row_count, sizeof *sheaf->order);
-    if (sheaf->order == NULL) {
-        return err_no_memory(err, sheaf->batch->row_count * sizeof *sheaf->order);
-    }
-    TRY(batch_sort_order(sheaf->batch, sheaf->order, err));
-    TRY(publish_split(sheaf->batch, sheaf->order, sheaf->width_us, arena, &ranges, &count, err));
-    for (size_t i = 0; i < count; i++) {
+    const struct publish_sorted *sorted = &sheaf->sorted;
+    TRY(publish_sort(sheaf->batch, sheaf->width_us, arena, &sheaf->sorted, err));
+    for (size_t i = 0; i < sorted->count; i++) {
         const struct publish_piece piece = {
             .schema = sheaf->schema,
             .batch = sheaf->batch,
-            .order = sheaf->order,
-            .first = ranges[i].first,
-            .count = ranges[i].count,
+            .order = sorted->order,
+            .first = sorted->ranges[i].first,
+            .count = sorted->ranges[i].count,
         };
         TRY(publish_add(publish, &piece, err));
     }

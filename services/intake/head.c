@@ -11,10 +11,10 @@
 #include "services/intake/asker.h"
 #include "services/intake/coalescer.h"
 #include "services/intake/codecs.h"
+#include "services/intake/decoder.h"
 #include "services/intake/plan.h"
 #include "services/intake/request.h"
 
-enum { MAX_JSON_DEPTH = 64, MAX_REJECT_TEXT_BYTES = 16 << 20 };
 #define DEFAULT_WAIT_US (30 * CLOCK_SECOND_US)
 #define LONGEST_WAIT_US (10 * CLOCK_MINUTE_US)
 
@@ -47,10 +47,7 @@ static void request_free(struct request *request)
     if (request == NULL) {
         return;
     }
-    for (size_t i = 0; i < request->shown_count; i++) {
-        free(request->shown[i].column);
-        free(request->shown[i].reason);
-    }
+    shown_done(&request->shown);
     ingest_free(request->ingest);
     digest_sha256_stream_free(request->sha256);
     buf_done(&request->rows);
@@ -94,24 +91,11 @@ static enum err_code read_key(struct request *request, struct error *err)
 
 static enum err_code open_decoder(struct head *head, struct request *request, struct error *err)
 {
-    struct ingest_options options = {0};
-    struct ingest_limits limits = {
-        .max_row_bytes = (size_t)head->config->max_row_bytes,
-        .max_reject_text_bytes = MAX_REJECT_TEXT_BYTES,
-        .max_decoded_bytes = (size_t)head->config->max_decoded_bytes,
-        .max_depth = MAX_JSON_DEPTH,
-        .unknown = request->table->settings.intake_unknown_ignored ? INGEST_UNKNOWN_IGNORE : INGEST_UNKNOWN_REJECT,
-    };
-    enum err_code code = intake_plan_format(http_header(request->http, "Content-Type"), &options.format, err);
-    if (code == OK) {
-        code = intake_plan_compression(http_header(request->http, "Content-Encoding"), &options.compression, err);
-    }
-    if (code != OK) {
-        http_set_error_status(request->http, 415);
-        return code;
-    }
-    intake_plan_window(&request->table->settings, intake_tables_now_us(head->tables), &limits.min_timestamp_us,
-                       &limits.max_timestamp_us);
+    struct ingest_options options;
+    struct ingest_limits limits;
+    TRY(decoder_read_options(request->http, &options, err));
+    decoder_limits(head->config, request->table, intake_tables_now_us(head->tables), &limits);
+    limits.max_decoded_bytes = (size_t)head->config->max_decoded_bytes;
     return ingest_new(request->table->schema, &options, &limits, &request->ingest, err);
 }
 
@@ -128,6 +112,7 @@ static enum err_code begin(void *context, struct http_request *http, void **out_
     }
     request->head = head;
     request->http = http;
+    request->shown.most = REQUEST_SHOWN_REJECTS;
     request->arrived_us = clock_monotonic_us();
     enum err_code code = intake_tables_find(head->tables, http_path(http, "table"), &request->table, err);
     if (code == ERR_UNAVAILABLE || code == ERR_TIMEOUT) {
@@ -177,21 +162,6 @@ static void end(void *context, void *state)
 
 /* --- a request that has been read ---------------------------------------------------------------------------------- */
 
-static enum err_code show_rejects(struct request *request, const struct ingest_reject *rejects, size_t count,
-                                  struct error *err)
-{
-    for (size_t i = 0; i < count && i < REQUEST_SHOWN_REJECTS; i++) {
-        struct shown_reject *shown = &request->shown[request->shown_count++];
-        shown->row = rejects[i].row;
-        shown->column = rejects[i].column != NULL ? strdup(rejects[i].column) : NULL;
-        shown->reason = strdup(rejects[i].reason);
-        if (shown->reason == NULL || (rejects[i].column != NULL && shown->column == NULL)) {
-            return err_no_memory(err, strlen(rejects[i].reason));
-        }
-    }
-    return OK;
-}
-
 static enum err_code encode_rejects(struct request *request, struct codec *codec, struct error *err)
 {
     size_t count;
@@ -205,7 +175,7 @@ static enum err_code encode_rejects(struct request *request, struct codec *codec
         request->batch_id =
             uuid_v7(); /* named beside each reject, so that it cannot be the id of the message to come */
     }
-    TRY(show_rejects(request, rejects, count, err));
+    TRY(shown_add(&request->shown, rejects, count, err));
     TRY(ingest_rejects_batch(rejects, count, request->table->rejects_schema,
                              intake_tables_now_us(request->head->tables), &request->batch_id, &batch, err));
     return batch_encode_with(batch, codec, &request->rejects, err);
@@ -233,7 +203,7 @@ static enum err_code encode(struct request *request, struct error *err)
         return err_set(
             err, ERR_INVALID,
             "the rows take %zu bytes encoded, more than the %d of one request; hint: send fewer rows in each "
-            "request, as \"granary load\" does",
+            "request, or all of them in one load: POST /v1/tables/{table}/load",
             request->rows.length_bytes + request->rejects.length_bytes, INTAKE_MAX_SEGMENT_BYTES);
     }
     if (request_row_total(request) > INTAKE_MAX_ROWS) {

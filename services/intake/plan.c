@@ -1,5 +1,6 @@
 #include "services/intake/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -21,7 +22,9 @@ enum err_code intake_plan_format(const char *content_type, enum ingest_format *o
     } types[] = {{"application/x-ndjson", INGEST_NDJSON},
                  {"application/ndjson", INGEST_NDJSON},
                  {"application/jsonl", INGEST_NDJSON},
-                 {"application/json", INGEST_JSON_ARRAY}};
+                 {"application/json", INGEST_JSON_ARRAY},
+                 {"text/csv", INGEST_CSV},
+                 {"application/vnd.apache.parquet", INGEST_PARQUET}};
     if (content_type == NULL) {
         *out = INGEST_NDJSON;
         return OK;
@@ -33,7 +36,9 @@ enum err_code intake_plan_format(const char *content_type, enum ingest_format *o
         }
     }
     return err_set(err, ERR_INVALID,
-                   "expected Content-Type application/x-ndjson or application/json but found \"%.100s\"", content_type);
+                   "expected Content-Type application/x-ndjson, application/json, text/csv or "
+                   "application/vnd.apache.parquet but found \"%.100s\"",
+                   content_type);
 }
 
 enum err_code intake_plan_compression(const char *content_encoding, enum ingest_compression *out, struct error *err)
@@ -100,4 +105,42 @@ bool intake_plan_alone(uint32_t delivery_count)
 bool intake_plan_too_old(int64_t published_us, int64_t now_us, int64_t horizon_us)
 {
     return published_us != 0 && now_us - published_us > horizon_us - horizon_us / HORIZON_PARTS;
+}
+
+struct sized {
+    uint32_t rows;
+    size_t place;
+};
+
+static int compare_sized(const void *a, const void *b)
+{
+    const struct sized *x = a;
+    const struct sized *y = b;
+    if (x->rows != y->rows) {
+        return x->rows > y->rows ? -1 : 1;
+    }
+    return (x->place > y->place) - (x->place < y->place); /* of equal ones the oldest */
+}
+
+enum err_code intake_plan_spill(const struct publish_range *ranges, size_t count, struct arena *arena, bool **out,
+                                struct error *err)
+{
+    struct sized *sized = arena_zalloc(arena, count, sizeof *sized);
+    bool *chosen = arena_zalloc(arena, count, sizeof *chosen);
+    uint64_t left = 0;
+    if (sized == NULL || chosen == NULL) {
+        return err_no_memory(err, count * sizeof *sized);
+    }
+    for (size_t i = 0; i < count; i++) {
+        sized[i] = (struct sized){ranges[i].count, i};
+        left += ranges[i].count;
+    }
+    qsort(sized, count, sizeof *sized, compare_sized);
+    const uint64_t goal = left / 2;
+    for (size_t i = 0; i < count && left > goal; i++) {
+        chosen[sized[i].place] = true;
+        left -= sized[i].rows;
+    }
+    *out = chosen;
+    return OK;
 }

@@ -8,6 +8,7 @@
 #include "common/base/uuid.h"
 #include "common/ingest/ingest.h"
 #include "common/lifecycle/settings.h"
+#include "common/publish/bucket.h"
 
 /* Beyond this a body is a load, not a message. The bound on rows is that of a message too: what a writer may have gathered
  * (GRANARY_WRITER_MAX_ROWS) and one message more still fit into one batch (BATCH_MAX_ROWS). */
@@ -51,5 +52,12 @@ bool intake_plan_alone(uint32_t delivery_count);
 /* Near the idempotency horizon (the last eighth of it) a batch id may be forgotten before the message is committed: then it
  * must not be committed. published_us 0: not known, and then it may. */
 bool intake_plan_too_old(int64_t published_us, int64_t now_us, int64_t horizon_us);
+
+/* --- loads ------------------------------------------------------------------------------------------------------- */
+
+/* Which buckets a load writes when memory is full: the largest, until half of the rows are chosen. (*out)[i] belongs to
+ * ranges[i]; in the arena. */
+MUST_CHECK enum err_code intake_plan_spill(const struct publish_range *ranges, size_t count, struct arena *arena,
+                                           bool **out, struct error *err);
 
 #endif

@@ -7,16 +7,12 @@
 #include "common/digest/digest.h"
 #include "common/http/http.h"
 #include "common/ingest/ingest.h"
+#include "services/intake/shown.h"
 #include "services/intake/tables.h"
 
 struct head;
 
 enum { REQUEST_SHOWN_REJECTS = 10 };
-
-struct shown_reject {
-    uint64_t row;
-    char *column, *reason; /* owned; column NULL: the row as a whole */
-};
 
 struct request {
     struct head *head;
@@ -33,8 +29,7 @@ struct request {
     uint8_t body_sha256[DIGEST_SHA256_BYTES];
     uint32_t row_count, reject_count;
     struct buf rows, rejects; /* encoded */
-    struct shown_reject shown[REQUEST_SHOWN_REJECTS];
-    size_t shown_count;
+    struct shown shown;
 
     bool wait_committed;
     int64_t deadline_us; /* monotonic, of the wait */

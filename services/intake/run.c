@@ -6,6 +6,7 @@
 #include "common/base/clock.h"
 #include "services/intake/config.h"
 #include "services/intake/head.h"
+#include "services/intake/load_routes.h"
 #include "services/intake/queue.h"
 #include "services/intake/tables.h"
 #include "services/intake/writer.h"
@@ -16,12 +17,15 @@ struct process {
     struct intake_tables *tables;
     struct head *head;     /* NULL in a writer */
     struct writer *writer; /* NULL in a head */
-    atomic_bool declared;  /* the queue is there */
+    struct loads *loads;   /* likewise */
+    struct http_route routes[1 + LOAD_ROUTE_COUNT];
+    atomic_bool declared; /* the queue is there */
 };
 
 static void process_done(struct process *process)
 {
     head_close(process->head);
+    loads_close(process->loads);
     writer_close(process->writer);
     intake_tables_free(process->tables);
     catalog_close(process->catalog);
@@ -95,8 +99,24 @@ static enum err_code open_roles(struct service *service, struct process *process
         TRY(writer_open(service, config, bus, process->tables, &process->writer, err));
         service_add_check(service, "bus_consume", check_writer, process);
         service_add_check(service, "store", check_store, process);
+        const struct loads_options loads = {.config = config,
+                                            .service = service,
+                                            .storages = writer_storages(process->writer),
+                                            .tables = process->tables};
+        TRY(loads_open(&loads, &process->loads, err));
     }
     return OK;
+}
+
+/* Loads everywhere, if only to say where they are taken; rows where there is a head. */
+static size_t make_routes(struct process *process)
+{
+    load_routes_make(process->loads, process->routes);
+    if (process->head == NULL) {
+        return LOAD_ROUTE_COUNT;
+    }
+    process->routes[LOAD_ROUTE_COUNT] = *head_route(process->head);
+    return LOAD_ROUTE_COUNT + 1;
 }
 
 enum err_code intake_run(struct service *service, const void *config_of_service, struct error *err)
@@ -110,14 +130,16 @@ enum err_code intake_run(struct service *service, const void *config_of_service,
     TRY(open_roles(service, &process, config, &bus, err));
     AUTO(service_unlisten_auto)
     struct service *listening = service; /* routes and checks use what this function frees */
-    TRY(service_listen(listening, &config->http, process.head != NULL ? head_route(process.head) : NULL,
-                       process.head != NULL ? 1 : 0, process.head, err));
+    TRY(service_listen(listening, &config->http, process.routes, make_routes(&process), process.head, err));
     enum err_code code = bus_declare_patiently(&bus, &queue, 1, wait_for, service, err);
     atomic_store(&process.declared, code == OK);
     while (code == OK && service_wait(service, CLOCK_HOUR_US) != ERR_STOPPED) {
     }
     if (process.head != NULL) {
         head_stop(process.head); /* answers all that wait, so that the listener can close */
+    }
+    if (process.loads != NULL) {
+        loads_stop(process.loads);
     }
     return code;
 }

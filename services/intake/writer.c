@@ -27,16 +27,15 @@ struct writer {
     struct slot slots[MAX_WORKERS];
 };
 
-/* A store of another deployment is never written to. While it cannot be asked, the worker waits. */
-static enum err_code see_to_marker(struct worker *worker, struct error *err)
+enum err_code writer_see_to_marker(struct catalog *catalog, struct storages *storages, struct error *err)
 {
     AUTO(arena_free_auto) struct arena *arena = arena_new(0);
     struct catalog_deployment deployment;
     if (arena == NULL) {
         return err_no_memory(err, 4096);
     }
-    TRY(catalog_deployment_load(worker->catalog, arena, &deployment, err));
-    return publish_marker_ensure(storages_own(worker->storages), &deployment.deployment_id, err);
+    TRY(catalog_deployment_load(catalog, arena, &deployment, err));
+    return publish_marker_ensure(storages_own(storages), &deployment.deployment_id, err);
 }
 
 static void *work(void *context)
@@ -44,7 +43,7 @@ static void *work(void *context)
     struct slot *slot = context;
     struct error err = {0};
     bool told = false;
-    while (see_to_marker(&slot->worker, &err) != OK) {
+    while (writer_see_to_marker(slot->worker.catalog, slot->worker.storages, &err) != OK) {
         if (!told) {
             log_warn("rows cannot be written yet", LOG_ERR(&err));
             told = true;
@@ -124,6 +123,11 @@ void writer_close(struct writer *writer)
     bus_consumer_close(writer->consumer);
     storages_close(writer->storages);
     free(writer);
+}
+
+struct storages *writer_storages(struct writer *writer)
+{
+    return writer->storages;
 }
 
 enum err_code writer_check_bus(struct writer *writer, struct error *err)

@@ -19,6 +19,10 @@ MUST_CHECK enum err_code writer_open(struct service *service, const struct intak
 void writer_close(struct writer *writer);
 DEFINE_AUTO(struct writer, writer_close)
 
+struct storages *writer_storages(struct writer *writer); /* borrowed until the close */
+/* A store of another deployment is never written to: ERR_DENIED. */
+MUST_CHECK enum err_code writer_see_to_marker(struct catalog *catalog, struct storages *storages, struct error *err);
+
 MUST_CHECK enum err_code writer_check_bus(struct writer *writer, struct error *err);
 MUST_CHECK enum err_code writer_check_store(struct writer *writer, struct error *err);
 

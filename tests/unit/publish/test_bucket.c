@@ -31,17 +31,17 @@ static void assert_split(const struct sort_key *key, uint32_t rows, int64_t rang
     AUTO(schema_free_auto) struct schema *schema = small_schema(key, 1);
     AUTO(batch_free_auto) struct batch *batch = NULL;
     AUTO(arena_free_auto) struct arena *arena = arena_new(0);
-    AUTO(free_auto) uint32_t *order = calloc(rows + 1, sizeof *order);
+    AUTO(publish_sorted_done) struct publish_sorted sorted = {0};
     AUTO(free_auto) bool *seen = calloc(rows + 1, sizeof *seen);
-    struct publish_range *ranges = NULL;
-    size_t count = 99;
     uint64_t seed = rows;
     assert_int_equal(batch_new(schema, rows, &batch, NULL), OK);
     for (uint32_t i = 0; i < rows; i++) {
         append_row(batch, (int64_t)draw(&seed, (uint32_t)range) - range / 2, i, &seed);
     }
-    assert_int_equal(batch_sort_order(batch, order, NULL), OK);
-    assert_int_equal(publish_split(batch, order, width, arena, &ranges, &count, NULL), OK);
+    assert_int_equal(publish_sort(batch, width, arena, &sorted, NULL), OK);
+    const struct publish_range *ranges = sorted.ranges;
+    const uint32_t *order = sorted.order;
+    const size_t count = sorted.count;
     uint32_t next = 0;
     for (size_t r = 0; r < count; r++) {
         assert_int_equal(ranges[r].first, next);

@@ -23,7 +23,9 @@ static void content_types_and_encodings_are_met_by_name(void **state)
         {"Application/X-NDJSON; charset=utf-8", OK, INGEST_NDJSON},
         {"application/json", OK, INGEST_JSON_ARRAY},
         {"application/json5", ERR_INVALID, 0},
-        {"text/csv", ERR_INVALID, 0},
+        {"text/csv; header=present", OK, INGEST_CSV},
+        {"application/vnd.apache.parquet", OK, INGEST_PARQUET},
+        {"text/plain", ERR_INVALID, 0},
         {"", ERR_INVALID, 0},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -140,6 +142,40 @@ static void a_key_with_another_body_is_refused_for_a_minute(void **state)
     free(recent);
 }
 
+/* Letters are buckets; those chosen stand in order. */
+static void a_load_spills_its_largest_buckets_until_half_of_the_rows_are_gone(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t rows[6];
+        size_t count;
+        const char *chosen;
+    } cases[] = {
+        {{10}, 1, "a"},
+        {{10, 90}, 2, "b"},
+        {{50, 50}, 2, "a"},                  /* of equal ones the oldest */
+        {{100, 100, 100, 100, 7}, 5, "abc"}, /* in order of time: the day being filled stays */
+        {{1, 2, 3, 4, 5, 6}, 6, "ef"},
+        {{60, 1, 1, 1, 1, 60}, 6, "af"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        AUTO(arena_free_auto) struct arena *arena = arena_new(0);
+        struct publish_range ranges[6];
+        bool *chosen = NULL;
+        char text[8] = "";
+        for (size_t j = 0; j < cases[i].count; j++) {
+            ranges[j] = (struct publish_range){.count = cases[i].rows[j], .bucket = (int64_t)j};
+        }
+        assert_int_equal(intake_plan_spill(ranges, cases[i].count, arena, &chosen, NULL), OK);
+        for (size_t j = 0, length = 0; j < cases[i].count; j++) {
+            if (chosen[j]) {
+                text[length++] = (char)('a' + j);
+            }
+        }
+        assert_string_equal(text, cases[i].chosen);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +186,7 @@ int main(void)
         cmocka_unit_test(a_flush_begins_at_the_first_bound_that_is_reached),
         cmocka_unit_test(a_message_is_too_old_in_the_last_eighth_of_its_horizon),
         cmocka_unit_test(a_key_with_another_body_is_refused_for_a_minute),
+        cmocka_unit_test(a_load_spills_its_largest_buckets_until_half_of_the_rows_are_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
