@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* Calls fn(&variable) when the variable leaves its scope. */
-#define AUTO(fn) __attribute__((cleanup(fn)))
+/* Calls fn(&variable) when the variable leaves its scope; for some that is all the use they have. */
+#define AUTO(fn) __attribute__((cleanup(fn), unused))
 
 /* Hands a pointer on: the variable becomes NULL, so that its AUTO frees nothing. */
 #define TAKE(pointer)                           \
