@@ -45,6 +45,7 @@ CFLAGS   += -O1 -fno-omit-frame-pointer -fsanitize=thread
 CPPFLAGS += -DGRANARY_FAULTS
 LDFLAGS  += -fsanitize=thread
 else ifeq ($(VARIANT),fuzz)
+CPPFLAGS += -DGRANARY_FAULTS -DPARQUET_FUZZ_NO_CRC
 CFLAGS   += -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 LDFLAGS  += -fsanitize=fuzzer,address,undefined
 else

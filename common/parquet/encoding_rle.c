@@ -110,6 +110,9 @@ static enum err_code next_run(struct encoded *in, int width, size_t wanted, stru
             return err_set(err, ERR_CORRUPT, "expected the value of a run but the bytes end");
         }
         out->value = (uint32_t)bits_load(in->at, value_bytes, 0);
+        if ((uint64_t)out->value >> width != 0) {
+            return err_set(err, ERR_CORRUPT, "expected a run of a value of %d bits but found %u", width, out->value);
+        }
         out->count = head >> 1 < wanted ? (size_t)(head >> 1) : wanted;
         in->at += value_bytes;
         return OK;
@@ -168,8 +171,6 @@ enum err_code parquet_rle_decode_bits(struct encoded in, uint8_t *out, size_t co
                 out[done + i] = run.data[i >> 3] >> (i & 7) & 1;
                 ones += out[done + i];
             }
-        } else if (run.value > 1) {
-            return err_set(err, ERR_CORRUPT, "expected a level of 0 or 1 but found %u", run.value);
         } else {
             memset(out + done, (int)run.value, run.count);
             ones += run.value * run.count;
