@@ -119,10 +119,23 @@ static enum err_code send_request(struct cli *cli, struct buf *path, struct net_
     return OK;
 }
 
+/* The document, dumped into `text`, which must live until the request is sent; NULL: none. */
+static enum err_code put_body(struct net_request *request, const struct json *body, struct buf *text, struct error *err)
+{
+    static const struct net_header json_type[] = {{"Content-Type", "application/json"}};
+    if (body != NULL) {
+        TRY(json_dump(body, JSON_STYLE_COMPACT, text, err));
+        request->body = text->data;
+        request->body_bytes = text->length_bytes;
+        request->headers = json_type;
+        request->header_count = 1;
+    }
+    return OK;
+}
+
 enum err_code cli_call(struct cli *cli, const char *method, struct buf *path, const struct json *body,
                        struct json **out, struct error *err)
 {
-    static const struct net_header json_type[] = {{"Content-Type", "application/json"}};
     static const struct json_limits limits = {.max_bytes = 64 << 20, .max_depth = 64};
     AUTO(net_answer_done) struct net_answer answer = {0};
     AUTO(buf_done) struct buf text = {0};
@@ -132,13 +145,7 @@ enum err_code cli_call(struct cli *cli, const char *method, struct buf *path, co
         .timeout_us = cli->config.timeout_us,
         .retry_for_us = reads ? cli->config.timeout_us / 4 : 0, /* only what can be asked twice */
     };
-    if (body != NULL) {
-        TRY(json_dump(body, JSON_STYLE_COMPACT, &text, err));
-        request.body = text.data;
-        request.body_bytes = text.length_bytes;
-        request.headers = json_type;
-        request.header_count = 1;
-    }
+    TRY(put_body(&request, body, &text, err));
     TRY(send_request(cli, path, &request, &answer, err));
     if (json_parse((const char *)answer.body.data, answer.body.length_bytes, &limits, out, err) != OK) {
         return err_wrap(err, "could not read the answer of the admin service");
@@ -198,6 +205,57 @@ enum err_code cli_stream(struct cli *cli, struct buf *path, struct error *err)
         .on_data = write_out,
         .context = cli,
     };
+    return send_request(cli, path, &request, &answer, err);
+}
+
+/* --- NDJSON -------------------------------------------------------------------------------------------------------- */
+
+struct lines {
+    struct buf rest; /* of a line that is not whole yet */
+    cli_item_fn *on_line;
+    void *context;
+};
+
+static void lines_done(struct lines *lines)
+{
+    buf_done(&lines->rest);
+}
+
+static enum err_code take_line(struct lines *lines, struct error *err)
+{
+    AUTO(json_free_auto) struct json *line = NULL;
+    TRY(json_parse((const char *)lines->rest.data, lines->rest.length_bytes, NULL, &line, err));
+    buf_clear(&lines->rest);
+    return lines->on_line(lines->context, line, err);
+}
+
+static enum err_code take_lines(void *context, const void *data, size_t length, struct error *err)
+{
+    struct lines *lines = context;
+    const char *text = data;
+    while (length > 0) {
+        const char *end = memchr(text, '\n', length);
+        size_t part = end == NULL ? length : (size_t)(end - text);
+        TRY(buf_append(&lines->rest, text, part, err));
+        if (end == NULL) {
+            return OK;
+        }
+        TRY(take_line(lines, err));
+        text += part + 1;
+        length -= part + 1;
+    }
+    return OK;
+}
+
+enum err_code cli_lines(struct cli *cli, const char *method, struct buf *path, const struct json *body,
+                        cli_item_fn *on_line, void *context, struct error *err)
+{
+    AUTO(lines_done) struct lines lines = {.on_line = on_line, .context = context};
+    AUTO(net_answer_done) struct net_answer answer = {0};
+    AUTO(buf_done) struct buf text = {0};
+    struct net_request request = {
+        .method = method, .timeout_us = STREAM_TIMEOUT_US, .on_data = take_lines, .context = &lines};
+    TRY(put_body(&request, body, &text, err));
     return send_request(cli, path, &request, &answer, err);
 }
 

@@ -26,6 +26,10 @@ MUST_CHECK enum err_code cli_each(struct cli *cli, struct buf *path, int64_t lim
 /* Writes a streamed answer to standard output as it comes. */
 MUST_CHECK enum err_code cli_stream(struct cli *cli, struct buf *path, struct error *err);
 
+/* Calls on_line for each line of a streamed answer of NDJSON, as it comes. body may be NULL. */
+MUST_CHECK enum err_code cli_lines(struct cli *cli, const char *method, struct buf *path, const struct json *body,
+                                   cli_item_fn *on_line, void *context, struct error *err);
+
 /* The whole answer, as it comes. */
 MUST_CHECK enum err_code cli_fetch(struct cli *cli, struct buf *path, struct buf *out, struct error *err);
 

@@ -1,8 +1,12 @@
-/* Deleting by hand what the breaker stopped: a plan, a look, its application. */
+/* Deleting by hand what the breaker stopped: a plan, a look, its application; plans of orphans are shown and applied here,
+ * too. */
+#include <string.h>
+
 #include "cli/format.h"
 #include "cli/given.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "common/base/text.h"
 
 static const struct cli_column fields[] = {
     {"plan", "plan_id", CLI_TEXT},       {"table", "table", CLI_TEXT},
@@ -21,6 +25,22 @@ static const struct cli_column skipped_columns[] = {
     {"BECAUSE", "reason", CLI_TEXT},
 };
 
+static const struct cli_column orphans_fields[] = {
+    {"plan", "plan_id", CLI_TEXT},       {"table", "table", CLI_TEXT},           {"objects", "objects", CLI_COUNT},
+    {"size", "bytes", CLI_SIZE},         {"made", "created_at", CLI_TIME},       {"expires", "expires_at", CLI_TIME},
+    {"applied", "applied_at", CLI_TIME}, {"applied by", "applied_by", CLI_TEXT},
+};
+static const struct cli_column orphan_columns[] = {
+    {"OBJECT", "path", CLI_TEXT},
+    {"SIZE", "bytes", CLI_SIZE},
+    {"WRITTEN", "at", CLI_TIME},
+    {"OWNER", "owner", CLI_TEXT},
+};
+static const struct cli_column kept_columns[] = {
+    {"PASSED OVER", "path", CLI_TEXT},
+    {"BECAUSE", "reason", CLI_TEXT},
+};
+
 static void print_breaker(const struct cli *cli, struct json *plan)
 {
     double share = json_as_double(json_find(plan, "share")) * 100;
@@ -33,20 +53,32 @@ static void print_breaker(const struct cli *cli, struct json *plan)
            allowed ? "allows it" : "stops decay: only this plan, applied, does it", most, cli_colour_end(cli, colour));
 }
 
-static enum err_code print_plan(const struct cli *cli, struct json *plan, struct error *err)
+static enum err_code print_items(const struct cli *cli, struct json *plan, const struct cli_column *columns,
+                                 size_t count, int64_t total, struct error *err)
 {
     struct json *items = json_find(plan, "items");
-
-    TRY(cli_print_fields(cli, plan, fields, CLI_LENGTH(fields), err));
-    print_breaker(cli, plan);
     if (json_length(items) > 0) {
         (void)fputc('\n', stdout);
-        TRY(cli_print_array(cli, items, item_columns, CLI_LENGTH(item_columns), NULL, err));
+        TRY(cli_print_array(cli, items, columns, count, NULL, err));
     }
-    if ((int64_t)json_length(items) < json_as_i64(json_find(plan, "partitions"))) {
+    if ((int64_t)json_length(items) < total) {
         printf("...\n");
     }
     return OK;
+}
+
+static enum err_code print_plan(const struct cli *cli, struct json *plan, struct error *err)
+{
+    const char *kind = json_as_text(json_find(plan, "kind"), NULL);
+    if (kind != NULL && strcmp(kind, "orphans") == 0) {
+        TRY(cli_print_fields(cli, plan, orphans_fields, CLI_LENGTH(orphans_fields), err));
+        return print_items(cli, plan, orphan_columns, CLI_LENGTH(orphan_columns),
+                           json_as_i64(json_find(plan, "objects")), err);
+    }
+    TRY(cli_print_fields(cli, plan, fields, CLI_LENGTH(fields), err));
+    print_breaker(cli, plan);
+    return print_items(cli, plan, item_columns, CLI_LENGTH(item_columns), json_as_i64(json_find(plan, "partitions")),
+                       err);
 }
 
 static enum err_code run_plan(struct cli *cli, struct error *err)
@@ -86,12 +118,28 @@ static enum err_code show_plan(struct cli *cli, struct error *err)
     return OK;
 }
 
+static void print_deactivated(struct json *answer)
+{
+    char partitions[CLI_FORMAT_BYTES];
+    char rows[CLI_FORMAT_BYTES];
+    printf("%s partitions with %s rows are inactive now; they are reaped after reaper.max_age, and can be undone until "
+           "then\n",
+           cli_format_count(json_as_i64(json_find(answer, "deactivated")), partitions),
+           cli_format_count(json_as_i64(json_find(answer, "rows")), rows));
+}
+
+static void print_deleted(struct json *answer)
+{
+    char objects[CLI_FORMAT_BYTES];
+    char bytes[TEXT_SIZE_BYTES];
+    printf("%s objects are deleted, %s in all\n", cli_format_count(json_as_i64(json_find(answer, "deleted")), objects),
+           text_format_bytes(json_as_i64(json_find(answer, "bytes")), bytes));
+}
+
 static enum err_code run_apply(struct cli *cli, struct error *err)
 {
     AUTO(json_free_auto) struct json *answer = NULL;
     AUTO(buf_done) struct buf path = {0};
-    char partitions[CLI_FORMAT_BYTES];
-    char rows[CLI_FORMAT_BYTES];
 
     if (!cli_flag_given(cli->arguments, "--yes")) {
         return show_plan(cli, err);
@@ -103,13 +151,17 @@ static enum err_code run_apply(struct cli *cli, struct error *err)
     if (cli->json) {
         return cli_print_json(answer, err);
     }
-    printf("%s partitions with %s rows are inactive now; they are reaped after reaper.max_age, and can be undone until "
-           "then\n",
-           cli_format_count(json_as_i64(json_find(answer, "deactivated")), partitions),
-           cli_format_count(json_as_i64(json_find(answer, "rows")), rows));
-    return json_length(skipped) == 0
-               ? OK
-               : cli_print_array(cli, skipped, skipped_columns, CLI_LENGTH(skipped_columns), NULL, err);
+    bool objects = json_find(answer, "deleted") != NULL;
+    if (objects) {
+        print_deleted(answer);
+    } else {
+        print_deactivated(answer);
+    }
+    if (json_length(skipped) == 0) {
+        return OK;
+    }
+    return objects ? cli_print_array(cli, skipped, kept_columns, CLI_LENGTH(kept_columns), NULL, err)
+                   : cli_print_array(cli, skipped, skipped_columns, CLI_LENGTH(skipped_columns), NULL, err);
 }
 
 static const struct cli_flag apply_flags[] = {CLI_YES_FLAG};
@@ -127,7 +179,7 @@ static const struct cli_command commands[] = {
     {
         .name = "apply",
         .usage = "PLAN [--yes]",
-        .summary = "Applies a plan: each of its partitions is checked again. A dry run until --yes.",
+        .summary = "Applies a plan: each partition or object that it names is checked again. A dry run until --yes.",
         .examples = "  granary apply 01936f2e-5c1a-7a10-9c55-0242ac120002\n"
                     "  granary apply 01936f2e-5c1a-7a10-9c55-0242ac120002 --yes\n",
         .flags = apply_flags,

@@ -69,6 +69,11 @@ static void print_warnings(const struct cli *cli, struct json *status)
     if (paused != NULL && json_kind(paused) == JSON_KIND_OBJECT) {
         print_warning(cli, "deleting is paused", json_as_text(json_find(paused, "reason"), NULL));
     }
+    int64_t missing = json_as_i64(cli_member(status, "cleaner.missing_live"));
+    if (missing > 0) {
+        char count[CLI_FORMAT_BYTES];
+        print_warning(cli, "objects of live partitions are missing from the store", cli_format_count(missing, count));
+    }
     if (store_ok != NULL && !json_as_bool(store_ok)) {
         print_warning(cli, "the object store does not answer", json_as_text(cli_member(status, "store.error"), NULL));
     }

@@ -97,7 +97,7 @@ grant select, insert, update (answer) on granary.orphan_receipts to granary_part
 grant select on granary.cleaner_runs, granary.orphans, granary.missing_objects, granary.orphan_receipts,
     granary.plan_orphans to granary_admin;
 grant insert, update (outcome) on granary.plan_orphans to granary_admin;
-grant update (summary) on granary.plans to granary_admin;
+grant update (summary, expires_at) on granary.plans to granary_admin;
 grant delete, update (error) on granary.orphans to granary_admin;
 grant insert, update (answer) on granary.orphan_receipts to granary_admin;
 grant execute on function granary.mark_advance(int, interval) to granary_admin;

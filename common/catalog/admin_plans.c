@@ -35,8 +35,9 @@ static const char SQL_LOAD[] =
     " (l.summary ->> 'partitions')::bigint, (l.summary ->> 'rows')::bigint, (l.summary ->> 'bytes')::bigint,"
     " (l.summary ->> 'held')::bigint, (l.summary ->> 'locked')::bigint, (l.summary ->> 'share')::float8,"
     " (l.summary ->> 'max_share')::float8, (l.summary ->> 'allowed')::boolean, l.created_at, l.expires_at,"
-    " l.created_by, l.expires_at <= clock_timestamp(), l.applied_at, l.applied_by, l.outcome::text"
-    " from granary.plans l join granary.tables t on t.table_id = l.table_id where l.plan_id = $1";
+    " l.created_by, l.expires_at <= clock_timestamp(), l.applied_at, l.applied_by, l.outcome::text,"
+    " (l.summary ->> 'objects')::bigint, (l.summary ->> 'cut')::boolean"
+    " from granary.plans l left join granary.tables t on t.table_id = l.table_id where l.plan_id = $1";
 /* One row, by key: of two who apply at once, one changes it. */
 static const char SQL_CLAIM[] = "update granary.plans set applied_at = clock_timestamp(), applied_by = $2"
                                 " where plan_id = $1 and applied_at is null and expires_at > clock_timestamp()";
@@ -100,6 +101,8 @@ static enum err_code read_plan(const struct catalog_rows *rows, struct arena *ar
         .expires_at_us = catalog_get_timestamp(rows, 0, 15),
         .expired = catalog_get_bool(rows, 0, 17),
         .applied_at_us = catalog_get_timestamp(rows, 0, 18),
+        .objects = catalog_get_i64(rows, 0, 21),
+        .cut = catalog_get_bool(rows, 0, 22),
     };
     TRY(catalog_load_text(rows, 0, 2, arena, &plan.kind, err));
     TRY(catalog_load_text(rows, 0, 3, arena, &plan.project, err));

@@ -1,13 +1,16 @@
-/* Plans: what retention would take, looked at before it is done. A plan names each partition with the version it was
- * looked at in; applying takes only what is still so (catalog_decay_planned). */
+/* Plans: what would be taken, looked at before it is done. A plan of retention names each partition with the version it was
+ * looked at in; applying takes only what is still so (catalog_decay_planned). A plan of orphans names objects instead
+ * (admin_orphans.h). */
 #ifndef GRANARY_CATALOG_ADMIN_PLANS_H
 #define GRANARY_CATALOG_ADMIN_PLANS_H
 
 #include "common/catalog/admin_partitions.h"
 
 struct catalog_plan {
-    struct uuid plan_id, table_id;
+    struct uuid plan_id, table_id; /* of orphans of all tables: nil, and no names */
     const char *kind, *project, *table_name;
+    int64_t objects; /* of orphans: that it names; `bytes` counts theirs */
+    bool cut;        /* there were more than it may name */
     int64_t cutoff_us;
     int64_t partitions, rows, bytes; /* that it names */
     int64_t held, locked;            /* past the cutoff, but not named because of that */

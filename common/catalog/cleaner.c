@@ -14,10 +14,12 @@ static const char SQL_RESUME[] =
     " returning run_id, started_at, position, counts";
 static const char SQL_BEGIN[] = "insert into granary.cleaner_runs (storage_id, instance) values ($1, $2)"
                                 " returning run_id, started_at, position, counts";
-/* Reads only. Receipts know nothing of storages: too many of them make the comparison milder, never stricter. */
+/* Reads only. A run that was refused is no measure: else the second look at a restored catalog would find it normal.
+ * Receipts know nothing of storages: too many of them make the comparison milder, never stricter. */
 static const char SQL_PAST[] =
     "select r.counts, (select count(*) from granary.receipts d where d.deleted_at > r.started_at)"
-    " from granary.cleaner_runs r where r.storage_id = $1 and r.finished_at is not null order by r.run_id desc limit 1";
+    " from granary.cleaner_runs r where r.storage_id = $1 and r.finished_at is not null and r.verdict is null"
+    " order by r.run_id desc limit 1";
 
 /* The row of the run is locked first: two who both think that they have it meet there. */
 static const char SQL_SAVE[] =

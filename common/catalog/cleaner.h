@@ -24,7 +24,7 @@ MUST_CHECK enum err_code catalog_cleaner_run_open(struct catalog *catalog, int32
                                                   int64_t resume_within_us, struct arena *arena,
                                                   struct catalog_cleaner_run *out, struct error *err);
 
-struct catalog_cleaner_past { /* what the last finished run saw, to compare with */
+struct catalog_cleaner_past { /* what the last run saw that nothing stood against */
     bool found;
     const char *counts_json;
     int64_t receipts_since; /* partitions reaped since it began */

@@ -69,6 +69,7 @@ struct fsck_totals {
     int64_t missing_active;
 };
 void fsck_totals_init(struct fsck_totals *totals);
+void fsck_totals_add(struct fsck_totals *sum, const struct fsck_totals *part);
 /* What a person should look at: orphans, missing objects, wrong sizes. */
 int64_t fsck_totals_findings(const struct fsck_totals *totals);
 /* As JSON, to be kept with a run that may be interrupted, and read again. */

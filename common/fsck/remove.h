@@ -18,8 +18,8 @@ const char *fsck_removal_name(enum fsck_removal removal); /* "deleted", "absent"
 struct fsck_remover {
     struct catalog *catalog;
     struct store *store;
-    int32_t storage_id; /* whose store it is */
-    struct gate *gate;  /* asked by this thread alone */
+    int32_t storage_id;         /* whose store it is */
+    struct gate *gate;          /* asked by this thread alone */
     const struct uuid *plan_id; /* NULL: the cleaner's own schedule */
     const char *actor;          /* for the receipts */
 };

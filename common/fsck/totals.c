@@ -44,6 +44,28 @@ void fsck_totals_init(struct fsck_totals *totals)
     }
 }
 
+static void add_tally(struct fsck_tally *sum, const struct fsck_tally *part)
+{
+    sum->count += part->count;
+    sum->bytes += part->bytes;
+    sum->oldest_us = part->oldest_us < sum->oldest_us ? part->oldest_us : sum->oldest_us;
+}
+
+void fsck_totals_add(struct fsck_totals *sum, const struct fsck_totals *part)
+{
+    for (int i = 0; i < FSCK_CLASS_COUNT; i++) {
+        add_tally(&sum->classes[i], &part->classes[i]);
+    }
+    for (int i = 0; i < FSCK_OWNER_COUNT; i++) {
+        add_tally(&sum->owners[i], &part->owners[i]);
+    }
+    sum->held += part->held;
+    sum->rows += part->rows;
+    sum->objects += part->objects;
+    sum->lagging += part->lagging;
+    sum->missing_active += part->missing_active;
+}
+
 int64_t fsck_totals_findings(const struct fsck_totals *totals)
 {
     return totals->classes[FSCK_ORPHAN].count + totals->classes[FSCK_MISSING].count + totals->classes[FSCK_SIZE].count;

@@ -11,7 +11,7 @@ struct admin_config {
     struct config_http http;
     int64_t connections;
     int64_t scans;
-    int64_t plan_life_us;
+    int64_t plan_life_us, orphan_grace_us;
     int64_t apply_batch;
 };
 

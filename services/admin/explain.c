@@ -121,6 +121,17 @@ static void tell_history(struct explainer *explainer)
     }
 }
 
+static void tell_missing(struct explainer *explainer)
+{
+    char since[CLOCK_TEXT_BYTES];
+    if (explainer->in->missing_since_us != CLOCK_NEVER) {
+        detail(explainer, text(explainer,
+                               "Its object is missing from the store since %s or longer: the cleaner asked for it. The "
+                               "row stays until somebody has put it back, or parked the partition.",
+                               clock_format(explainer->in->missing_since_us, since)));
+    }
+}
+
 static void tell_pause(struct explainer *explainer)
 {
     if (explainer->in->deleting_paused) {
@@ -303,6 +314,7 @@ enum err_code explain_partition(const struct explain_input *input, struct arena 
     tell_lock(&explainer);
     tell_holds(&explainer);
     tell_history(&explainer);
+    tell_missing(&explainer);
     tell_pause(&explainer);
     next_of(&explainer, state);
     return finish(&explainer, out, err);

@@ -13,6 +13,7 @@ struct explain_input {
     size_t hold_count;
     const struct catalog_admin_failure *failure;
     size_t parent_count, child_count;
+    int64_t missing_since_us; /* its object was found to be gone; CLOCK_NEVER: it was not */
     bool deleting_paused;
     const char *paused_by;
     int64_t now_us; /* of the database */

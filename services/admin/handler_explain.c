@@ -72,6 +72,7 @@ static enum err_code explain(struct call *call, const struct facts *facts, struc
         .parent_count = facts->lineage.parent_count,
         .child_count = facts->lineage.child_count,
     };
+    TRY(catalog_cleaner_missing_since(call->catalog, &facts->id, &input.missing_since_us, err));
     TRY(catalog_now(call->catalog, &input.now_us, err));
     TRY(catalog_deployment_load(call->catalog, call->arena, &deployment, err));
     input.deleting_paused = deployment.deleting_paused;

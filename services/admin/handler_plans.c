@@ -6,6 +6,7 @@
 #include "common/catalog/deployment.h"
 #include "services/admin/admin.h"
 #include "services/admin/handlers.h"
+#include "services/admin/orphans.h"
 #include "services/admin/plan.h"
 #include "services/admin/render.h"
 
@@ -27,6 +28,9 @@ static enum err_code reply_plan(struct call *call, unsigned status, const struct
     struct catalog_admin_partition *items;
     size_t count;
     TRY(catalog_admin_plan_load(call->catalog, plan_id, call->arena, &plan, err));
+    if (orphans_is_plan(&plan)) {
+        return orphans_reply_plan(call, &plan, err);
+    }
     TRY(catalog_admin_plan_items(call->catalog, plan_id, SHOWN_ITEMS, call->arena, &items, &count, err));
     if (object == NULL) {
         return err_no_memory(err, 64);
@@ -180,6 +184,9 @@ enum err_code handle_plan_apply(void *context, struct http_request *request, str
     TRY(call_id(&call, &id, err));
     TRY(catalog_admin_plan_load(call.catalog, &id, call.arena, &plan, err));
     TRY(check_not_paused(&call, err));
+    if (orphans_is_plan(&plan)) {
+        return orphans_apply(&call, &plan, err);
+    }
     const char *actor = arena_printf(call.arena, "plan:%s", uuid_format(&id, text));
     if (actor == NULL) {
         return err_no_memory(err, sizeof text);

@@ -225,9 +225,11 @@ enum err_code handle_status(void *context, struct http_request *request, struct 
     AUTO(json_free_auto) struct json *object = json_new_object();
     struct catalog_deployment deployment;
     struct catalog_status status;
+    struct catalog_cleaner_status cleaner;
     call_begin(&call, context, request);
     TRY(catalog_deployment_load(call.catalog, call.arena, &deployment, err));
     TRY(catalog_admin_status(call.catalog, call.arena, &status, err));
+    TRY(catalog_cleaner_status(call.catalog, call.arena, &cleaner, err));
     if (object == NULL) {
         return err_no_memory(err, 64);
     }
@@ -238,6 +240,7 @@ enum err_code handle_status(void *context, struct http_request *request, struct 
     TRY(render_locks(object, &status, err));
     TRY(render_attempts(object, &status, err));
     TRY(render_overdue(&call, object, err));
+    TRY(render_cleaner(object, &cleaner, err));
     TRY(render_store(&call, &deployment.deployment_id, object, err));
     return call_reply(&call, 200, TAKE(object), err);
 }

@@ -25,6 +25,8 @@ http_handler handle_table_undo;
 http_handler handle_scan, handle_count;
 /* handler_plans.c */
 http_handler handle_plan_create, handle_plan_show, handle_plan_apply;
+/* handler_fsck.c */
+http_handler handle_fsck, handle_orphans_plan;
 /* handler_holds.c */
 http_handler handle_hold_list, handle_hold_place, handle_hold_release;
 /* handler_history.c */

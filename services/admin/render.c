@@ -256,6 +256,17 @@ enum err_code render_audit(struct json *object, const struct catalog_audit_entry
     return render_json(object, "details", entry->details_json, err);
 }
 
+/* From being made to being applied: the same for all kinds. */
+enum err_code render_plan_life(struct json *object, const struct catalog_plan *plan, struct error *err)
+{
+    TRY(render_time(object, "created_at", plan->created_at_us, err));
+    TRY(json_set_string(object, "created_by", plan->created_by, err));
+    TRY(render_time(object, "expires_at", plan->expires_at_us, err));
+    TRY(render_time_or_null(object, "applied_at", plan->applied_at_us, 0, err));
+    TRY(json_set_string(object, "applied_by", plan->applied_by, err));
+    return render_json(object, "outcome", plan->outcome_json, err);
+}
+
 enum err_code render_plan(struct json *object, const struct catalog_plan *plan,
                           const struct catalog_admin_partition *items, size_t item_count, struct error *err)
 {
@@ -280,12 +291,19 @@ enum err_code render_plan(struct json *object, const struct catalog_plan *plan,
         TRY(render_item(array, &item, err));
         TRY(render_partition(item, &items[i], err));
     }
-    TRY(render_time(object, "created_at", plan->created_at_us, err));
-    TRY(json_set_string(object, "created_by", plan->created_by, err));
-    TRY(render_time(object, "expires_at", plan->expires_at_us, err));
-    TRY(render_time_or_null(object, "applied_at", plan->applied_at_us, 0, err));
-    TRY(json_set_string(object, "applied_by", plan->applied_by, err));
-    return render_json(object, "outcome", plan->outcome_json, err);
+    return render_plan_life(object, plan, err);
+}
+
+enum err_code render_cleaner(struct json *object, const struct catalog_cleaner_status *cleaner, struct error *err)
+{
+    struct json *value;
+    TRY(render_object(object, "cleaner", &value, err));
+    TRY(render_time_or_null(value, "finished_at", cleaner->finished_at_us, CLOCK_NEVER, err));
+    TRY(json_set_i64(value, "orphans", cleaner->orphans, err));
+    TRY(json_set_i64(value, "orphan_bytes", cleaner->orphan_bytes, err));
+    TRY(json_set_i64(value, "missing", cleaner->missing, err));
+    TRY(json_set_i64(value, "missing_live", cleaner->missing_live, err));
+    return json_set_string(value, "verdict", cleaner->verdict, err);
 }
 
 enum err_code render_pause(struct json *object, const struct catalog_deployment *deployment, struct error *err)

@@ -7,6 +7,7 @@
 #include "common/catalog/admin_partitions.h"
 #include "common/catalog/admin_plans.h"
 #include "common/catalog/admin_status.h"
+#include "common/catalog/cleaner.h"
 #include "common/catalog/deployment.h"
 #include "common/json/json.h"
 #include "common/rows/schema.h"
@@ -47,8 +48,11 @@ MUST_CHECK enum err_code render_columns(struct json *object, const struct column
 MUST_CHECK enum err_code render_hold(struct json *object, const struct catalog_hold *hold, struct error *err);
 MUST_CHECK enum err_code render_receipt(struct json *object, const struct catalog_receipt *receipt, struct error *err);
 MUST_CHECK enum err_code render_audit(struct json *object, const struct catalog_audit_entry *entry, struct error *err);
+MUST_CHECK enum err_code render_plan_life(struct json *object, const struct catalog_plan *plan, struct error *err);
 MUST_CHECK enum err_code render_plan(struct json *object, const struct catalog_plan *plan,
                                      const struct catalog_admin_partition *items, size_t item_count, struct error *err);
+MUST_CHECK enum err_code render_cleaner(struct json *object, const struct catalog_cleaner_status *cleaner,
+                                        struct error *err); /* "cleaner" */
 MUST_CHECK enum err_code render_pause(struct json *object, const struct catalog_deployment *deployment,
                                       struct error *err); /* "deleting_paused" */
 

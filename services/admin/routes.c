@@ -39,6 +39,8 @@ const struct http_route admin_routes[] = {
     ROUTE("POST", "/api/v1/plans", OPERATE, SMALL, handle_plan_create),
     ROUTE("GET", "/api/v1/plans/{id}", READ, NO_BODY, handle_plan_show),
     ROUTE("POST", "/api/v1/plans/{id}/apply", OPERATE, SMALL, handle_plan_apply),
+    ROUTE("POST", "/api/v1/plans/orphans", OPERATE, SMALL, handle_orphans_plan),
+    ROUTE("GET", "/api/v1/fsck", READ, NO_BODY, handle_fsck),
     ROUTE("GET", "/api/v1/holds", READ, NO_BODY, handle_hold_list),
     ROUTE("POST", "/api/v1/holds", OPERATE, SMALL, handle_hold_place),
     ROUTE("DELETE", "/api/v1/holds/{id}", OPERATE, NO_BODY, handle_hold_release),

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "services/admin/scan_place.h"
 #include "services/admin/tables.h"
 
 void scan_job_free(struct scan_job *job)
@@ -12,26 +13,8 @@ void scan_job_free(struct scan_job *job)
     scan_free(job->scan);
     predicate_free(job->predicate);
     schema_free(job->schema);
-    if (job->admin != NULL) {
-        (void)atomic_fetch_sub(&job->admin->scans, 1);
-        metric_add(job->admin->scans_under_way, -1);
-    }
+    scan_place_give(job->admin);
     free(job);
-}
-
-static enum err_code take_place(struct call *call, struct scan_job *job, struct error *err)
-{
-    struct admin *admin = call->admin;
-    if (atomic_fetch_add(&admin->scans, 1) >= admin->config->scans) {
-        (void)atomic_fetch_sub(&admin->scans, 1);
-        http_set_header(call->request, "Retry-After", "1");
-        http_set_error_status(call->request, 429);
-        return err_set(err, ERR_UNAVAILABLE, "%lld scans are under way, as many as may be; hint: try again in a moment",
-                       (long long)admin->config->scans);
-    }
-    job->admin = admin;
-    metric_add(admin->scans_under_way, 1);
-    return OK;
 }
 
 static enum err_code parse_columns(const struct schema *schema, const char *names, struct arena *arena, uint32_t **out,
@@ -75,7 +58,7 @@ enum err_code scan_job_open(struct call *call, const struct table_record *table,
     if (wish->where != NULL) {
         TRY(predicate_parse(wish->where, strlen(wish->where), job->schema, &job->predicate, err));
     }
-    TRY(take_place(call, job, err));
+    TRY(scan_place_take(call, &job->admin, err));
     const struct scan_options options = {
         .catalog = call->catalog,
         .storages = call->admin->storages,

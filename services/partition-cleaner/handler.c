@@ -157,15 +157,18 @@ enum err_code partition_cleaner_run(struct service *service, void *state, enum s
 {
     struct cleaner *cleaner = state;
     struct cleaner_progress progress = {0};
+    struct error closed = {0}; /* why the gate is */
     const int64_t started_us = clock_now_us();
     (void)service;
     *out_exit = SERVICE_DONE;
     TRY(catalog_check_version(cleaner->catalog, err));
-    enum gate_state gate = gate_ask(cleaner->gate, cleaner->catalog, err);
-    enum err_code code = gate == GATE_UNKNOWN ? err->code : OK;
-    if (gate == GATE_REFUSED) {
-        log_error("deleting is refused, and comparing would compare the wrong things", LOG_TEXT("why", err->text));
-    } else if (gate != GATE_UNKNOWN) {
+    enum gate_state gate = gate_ask(cleaner->gate, cleaner->catalog, &closed);
+    enum err_code code = OK;
+    if (gate == GATE_UNKNOWN) {
+        code = err_set(err, closed.code, "%s", closed.text);
+    } else if (gate == GATE_REFUSED) {
+        log_error("deleting is refused, and comparing would compare the wrong things", LOG_TEXT("why", closed.text));
+    } else {
         const bool may_delete = cleaner->config->deletes && gate == GATE_OPEN;
         code = clean_all(cleaner, may_delete, &progress, out_exit, err);
         set_metrics(cleaner, &progress);
@@ -174,6 +177,9 @@ enum err_code partition_cleaner_run(struct service *service, void *state, enum s
         const bool stopped = gate == GATE_REFUSED || (gate == GATE_PAUSED && cleaner->config->deletes);
         *out_exit = judge(&progress, stopped, *out_exit);
     }
-    tell(cleaner, started_us, &progress, *out_exit, code, code != OK || gate != GATE_OPEN ? err : &progress.verdict);
+    tell(cleaner, started_us, &progress, *out_exit, code,
+         code != OK          ? err
+         : closed.code != OK ? &closed
+                             : &progress.verdict);
     return code;
 }

@@ -43,7 +43,8 @@ static enum err_code check_rows(const struct cleaner_evidence *evidence, const s
     if (lost > 0 && is_above(lost, limits->max_shrink_percent, evidence->past->rows)) {
         return err_set(err, ERR_DENIED,
                        "expected %lld rows less at most than the %lld of the run before but found %lld, and receipts "
-                       "for %lld only; hint: was the catalog restored? granary recover",
+                       "for %lld only; hint: was the catalog restored? if not, once with "
+                       "GRANARY_CLEANER_MAX_SHRINK_PERCENT=100",
                        (long long)(evidence->past->rows * limits->max_shrink_percent / 100),
                        (long long)evidence->past->rows, (long long)evidence->now->rows,
                        (long long)evidence->receipts_since);

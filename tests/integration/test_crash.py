@@ -34,6 +34,9 @@ OWN_POINTS = [
         "reaper.in_claim", "reaper.after_claim", "store.before_unlink", "store.after_unlink", "reaper.after_objects",
         "reaper.in_delete", "reaper.after_rows", "reaper.before_ack", "reaper.after_ack",
         "gate.after_advance", "gate.after_put")),
+    *(("partition-cleaner", point, {}) for point in (
+        "cleaner.after_save", "cleaner.after_compare", "cleaner.before_finish", "cleaner.after_finish",
+        "cleaner.before_delete", "cleaner.after_delete")),
 ]
 # Every process that commits meets these; the merges' writes go through the same store.
 COMMITTING = ("intake", "reaper", "merge-controller", "decay", "merge-cleanup")
@@ -68,7 +71,7 @@ def twin_rows(servers, tmp_path_factory):
 @pytest.mark.parametrize("process, point, others", CASES, ids=lambda part: part if isinstance(part, str) else "")
 def test_nothing_is_lost_doubled_or_left_after_a_kill(stack, twin_rows, process, point, others):
     life = Life(stack, {process: f"{point}=kill", **others})
-    life.live_through(merge=process in NEEDS_MERGES)
+    life.live_through(merge=process in NEEDS_MERGES, clean=process == "partition-cleaner")
     victims = [program for program in life.faulty if program.service == process]
     assert [program.wait_exit(30) for program in victims] == [KILLED]  # the last thing that a process does may come last
     assert victims[0].fired() == [point]

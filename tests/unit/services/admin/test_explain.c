@@ -53,6 +53,7 @@ static void set_scene(struct scene *scene, bool active, enum lock_kind lock, enu
                                           .table = &scene->table,
                                           .holds = &scene->hold,
                                           .failure = &scene->failure,
+                                          .missing_since_us = CLOCK_NEVER,
                                           .now_us = NOW};
 }
 
@@ -211,10 +212,23 @@ static void a_deleted_one_is_told_by_its_receipt(void **state)
     assert_null(told.next_who);
 }
 
+static void a_missing_object_is_told_with_the_time_since_when(void **state)
+{
+    (void)state;
+    AUTO(scene_done) struct scene scene;
+    set_scene(&scene, true, LOCK_NONE, REASON_NONE);
+    tell(&scene);
+    assert_false(says(&scene, "missing from the store"));
+    scene.input.missing_since_us = 0;
+    tell(&scene);
+    assert_true(says(&scene, "missing from the store since 1970-01-01T00:00:00"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_says_who_acts_next),
+        cmocka_unit_test(a_missing_object_is_told_with_the_time_since_when),
         cmocka_unit_test(a_lease_that_has_run_out_is_somebody_elses_to_end),
         cmocka_unit_test(a_hold_comes_before_the_brake_and_both_before_time),
         cmocka_unit_test(never_is_said_as_such),
