@@ -21,8 +21,9 @@ PYTHON  ?= /usr/bin/python3
 prefix  ?= /usr/local
 STACK   := deploy/local/stack
 
-WARNINGS := -Wall -Wextra -Wpedantic -Wno-gnu-statement-expression -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-            -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Werror
+WARNINGS := -Wall -Wextra -Wpedantic -Wno-gnu-statement-expression -Wno-gnu-zero-variadic-macro-arguments -Wshadow \
+            -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 \
+            -Werror
 ifeq ($(CC),gcc)
 WARNINGS += -Wno-pedantic -Wjump-misses-init -Wlogical-op
 endif
@@ -157,7 +158,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIBGRANARY)
 # They call make again because what bootstrap installs must be there before the graph above is worked out.
 .PHONY: quickstart check
 CPUS := $(shell nproc)
-quickstart: ## watch rows live and die, on a stack of your own
+quickstart: ## watch rows live and die, on a stack of your own (STORE=s3: on a private radosgw)
 	$(Q)deploy/local/bootstrap
 	$(Q)$(MAKE) -j$(CPUS) VARIANT=release all
 	$(Q)deploy/local/quickstart
