@@ -56,7 +56,9 @@ static bool only_nulls(const struct page_entry *page)
 bool parquet_column_index_possible(const struct page_entry *pages, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!only_nulls(&pages[i]) && (!pages[i].stats.has_min || !pages[i].stats.has_max)) {
+        const struct column_stats *stats = &pages[i].stats;
+        bool is_time = stats->type == COLUMN_TIMESTAMP || stats->type == COLUMN_DATE;
+        if (only_nulls(&pages[i]) ? is_time : !stats->has_min || !stats->has_max) {
             return false;
         }
     }

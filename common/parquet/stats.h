@@ -29,7 +29,8 @@ void parquet_stats_decode_bounds(const struct parquet_bytes *min, const struct p
 /* Does the file say that the bounds of this column are in the order of its type? */
 bool parquet_stats_are_ordered(const struct meta_file *meta, const struct column_layout *layout);
 
-/* Can every page be described? No where a page has values but no bounds (only NaN, or a maximum that cannot be cut). */
+/* Can every page be described? No where a page has values but no bounds (only NaN, or a maximum that cannot be cut), nor where
+ * one of a date or timestamp has only nulls: its bounds would have to be empty, which hyparquet takes for a number and fails. */
 bool parquet_column_index_possible(const struct page_entry *pages, size_t count);
 MUST_CHECK enum err_code parquet_column_index_encode(const struct page_entry *pages, size_t count, struct arena *arena,
                                                      struct buf *out, struct error *err);

@@ -1,5 +1,6 @@
 // The rows of Parquet files, read by hyparquet: one JSON array for all of them.
-//   hyparquet.js FILE...
+//   hyparquet.js [--filter FILTER] FILE...
+// The filter is JSON; whole numbers in it may be text.
 // Dates and times as microseconds since the epoch in text, large integers as text, bytes in hexadecimal.
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
@@ -28,10 +29,17 @@ function plain(_, value) {
   return value instanceof Uint8Array ? hex(value) : value;
 }
 
+function filterValue(_, value) {
+  return typeof value === "string" && /^-?[0-9]+$/.test(value) ? BigInt(value) : value;
+}
+
 const rows = [];
-for (const path of process.argv.slice(2)) {
+const paths = process.argv.slice(2);
+const filter = paths[0] === "--filter" ? JSON.parse(paths.splice(0, 2)[1], filterValue) : undefined;
+for (const path of paths) {
   const file = await asyncBufferFromFile(path);
   // utf8 false: a text without a logical type is bytes.
-  for (const row of await parquetReadObjects({ file, compressors, parsers, utf8: false })) rows.push(row);
+  const options = { file, compressors, parsers, utf8: false, filter, usePageIndex: filter !== undefined };
+  for (const row of await parquetReadObjects(options)) rows.push(row);
 }
 process.stdout.write(JSON.stringify(rows, plain));

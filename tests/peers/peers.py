@@ -63,8 +63,14 @@ def duckdb_rows(statement):
     return duckdb(statement)[1]
 
 
-def hyparquet_rows(paths):
-    return json.loads(_run(["node", "hyparquet.js", *map(str, paths)]))
+def hyparquet_rows(paths, wanted=None):
+    """`wanted`: a filter of hyparquet's, which makes it use statistics and page indexes."""
+    options = ["--filter", json.dumps(wanted)] if wanted else []
+    return json.loads(_run(["node", "hyparquet.js", *options, *map(str, paths)]))
+
+
+def parquet_wasm_columns(path):
+    return json.loads(_run(["node", "parquet_wasm.js", str(path)]))
 
 
 def _run(argv):
