@@ -1,45 +1,11 @@
-/* Fields of CSV. The end of a field is found sixteen bytes at a time, and whether UTF-8 has to be looked at is noted on the
- * way; numbers and times are read where they lie. */
+/* Fields of CSV. The end of a field is found in wide steps, and whether UTF-8 has to be looked at is noted on the way;
+ * numbers and times are read where they lie. */
 #include <strings.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
+#include "common/ingest/csv_find.h"
 #include "common/ingest/internal.h"
 
-enum { STEP_BYTES = 16 };
-
 /* --- finding ------------------------------------------------------------------------------------------------------ */
-
-const uint8_t *ingest_csv_find(const uint8_t *p, const uint8_t *end, const uint8_t *readable_end, uint8_t a, uint8_t b,
-                               bool *out_high)
-{
-    uint32_t high = 0;
-#ifdef __SSE2__
-    const __m128i first = _mm_set1_epi8((char)a);
-    const __m128i second = _mm_set1_epi8((char)b);
-    while (p < end && readable_end - p >= STEP_BYTES) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
-        __m128i either = _mm_or_si128(_mm_cmpeq_epi8(bytes, first), _mm_cmpeq_epi8(bytes, second));
-        uint32_t stops = (uint32_t)_mm_movemask_epi8(either);
-        uint32_t signs = (uint32_t)_mm_movemask_epi8(bytes);
-        uint32_t left = end - p < STEP_BYTES ? (1U << (end - p)) - 1 : 0xffff; /* of these bytes, those of the row */
-        stops = (stops & left) | (left + 1);
-        high |= signs & (stops - 1) & ~stops;
-        p += __builtin_ctz(stops);
-        if ((stops & left) != 0 || left != 0xffff) {
-            *out_high = *out_high || high != 0;
-            return p;
-        }
-    }
-#endif
-    while (p < end && *p != a && *p != b) {
-        high |= *p++ >> 7;
-    }
-    *out_high = *out_high || high != 0;
-    return p;
-}
 
 static bool bad_quotes(struct row_parser *parser)
 {
@@ -52,8 +18,7 @@ static bool take_tail(const struct csv *csv, struct row_parser *parser, const ui
     if (!csv->is_lenient) {
         return bad_quotes(parser);
     }
-    const uint8_t *stop =
-        ingest_csv_find(p, parser->end, parser->readable_end, csv->delimiter, csv->delimiter, &out->is_high);
+    const uint8_t *stop = csv_find(p, parser->end, parser->readable_end, csv->delimiter, csv->delimiter, &out->is_high);
     out->is_mixed = true;
     out->end = stop;
     out->next = stop < parser->end ? stop + 1 : NULL;
@@ -65,7 +30,7 @@ static bool take_quoted(const struct csv *csv, struct row_parser *parser, const 
     const uint8_t *end = parser->end;
     *out = (struct csv_field){.start = p, .is_quoted = true};
     for (;;) {
-        p = ingest_csv_find(p, end, parser->readable_end, csv->quote, csv->quote, &out->is_high);
+        p = csv_find(p, end, parser->readable_end, csv->quote, csv->quote, &out->is_high);
         if (p == end) {
             return ingest_bad(parser, ROW_NO_COLUMN, "expected a closing quote but found the end of the row") != NULL;
         }
@@ -90,12 +55,12 @@ bool ingest_csv_take(const struct csv *csv, struct row_parser *parser, const uin
         return take_quoted(csv, parser, p + 1, out);
     }
     *out = (struct csv_field){.start = p};
-    const uint8_t *stop = ingest_csv_find(p, end, parser->readable_end, csv->delimiter, csv->quote, &out->is_high);
+    const uint8_t *stop = csv_find(p, end, parser->readable_end, csv->delimiter, csv->quote, &out->is_high);
     while (UNLIKELY(stop < end && *stop == csv->quote)) {
         if (!csv->is_lenient) {
             return bad_quotes(parser);
         }
-        stop = ingest_csv_find(stop + 1, end, parser->readable_end, csv->delimiter, csv->quote, &out->is_high);
+        stop = csv_find(stop + 1, end, parser->readable_end, csv->delimiter, csv->quote, &out->is_high);
     }
     out->end = stop;
     out->next = stop < end ? stop + 1 : NULL;

@@ -166,9 +166,6 @@ struct csv_field {
     bool is_quoted, is_high;    /* high: not all of it is ASCII */
     bool is_mixed;              /* it holds doubled quotes, or text follows the closing one: ingest_csv_unquote */
 };
-/* The first `a` or `b` from p on, or `end`. *out_high is set when a byte before it is not ASCII. */
-const uint8_t *ingest_csv_find(const uint8_t *p, const uint8_t *end, const uint8_t *readable_end, uint8_t a, uint8_t b,
-                               bool *out_high);
 /* The field that begins at p. False: the row is bad, and says so. */
 bool ingest_csv_take(const struct csv *csv, struct row_parser *parser, const uint8_t *p, struct csv_field *out);
 /* A mixed field as it was meant; `out` has room for as many bytes. Returns its length. */

@@ -1,5 +1,6 @@
 /* Cuts a body into rows. A row within one piece is handed on where it lies; only one that is cut by the border between
  * two pieces is put together in the carry buffer. */
+#include "common/ingest/csv_find.h"
 #include "common/ingest/internal.h"
 
 enum {
@@ -101,7 +102,7 @@ static const uint8_t *find_row_end(struct splitter *splitter, const uint8_t *p, 
         } else {
             const uint8_t *start = p;
             bool high = false;
-            p = ingest_csv_find(p, end, end, splitter->quote, '\n', &high);
+            p = csv_find(p, end, end, splitter->quote, '\n', &high);
             bool begins = p > start ? p[-1] == splitter->delimiter : splitter->quoting == SPLIT_FIELD_START;
             splitter->quoting = begins ? SPLIT_FIELD_START : SPLIT_PLAIN;
             if (p < end && *p == '\n') {
