@@ -201,7 +201,7 @@ crash: all $(TOOL_BIN) ## kill at every fault point (CRASH_CASES=60 for that man
 deploy-check: all ## what deploy/ renders, held against Kubernetes and the programs (npm)
 	$(Q)BUILD=$(BUILD) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/deploy/check
 
-bench: all $(BENCH_BIN) ## measure against peers; one line each (T="merge decay" for only these)
+bench: all $(BENCH_BIN) $(TOOL_BIN) ## measure against peers; one line each (T="merge decay" for only these)
 	$(Q)BUILD=$(BUILD) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/bench/run $(T)
 
 FUZZ_SECONDS ?= 60

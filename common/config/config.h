@@ -62,6 +62,7 @@ struct config_store {
     const char *access_key_id;     /* GRANARY_STORE_ACCESS_KEY_ID */
     const char *secret_access_key; /* GRANARY_STORE_SECRET_ACCESS_KEY(_FILE) */
     const char *session_token;     /* GRANARY_STORE_SESSION_TOKEN(_FILE) */
+    int64_t part_bytes;            /* GRANARY_STORE_PART_SIZE */
     int64_t connections;           /* GRANARY_STORE_CONNECTIONS */
     int64_t connect_timeout_us;    /* GRANARY_STORE_CONNECT_TIMEOUT */
     int64_t stall_timeout_us;      /* GRANARY_STORE_STALL_TIMEOUT */
@@ -103,6 +104,8 @@ struct config_http {           /* the listener for probes, metrics and, where th
      "secret of the access key"},                                                                                    \
     {"GRANARY_STORE_SESSION_TOKEN", SETTING_SECRET, offsetof(type, member.session_token), "", 0, 0, NULL,            \
      "session token of a temporary access key"},                                                                     \
+    {"GRANARY_STORE_PART_SIZE", SETTING_BYTES, offsetof(type, member.part_bytes), "16MiB", 5 << 20, 1 << 30, NULL,   \
+     "part of an upload to s3:// stores; what is larger than four of them goes up in parts"},                        \
     {"GRANARY_STORE_CONNECTIONS", SETTING_INT, offsetof(type, member.connections), "4", 1, 64, NULL,                 \
      "parts of an upload, or bulk deletes of a call, that are under way at the same time"},                          \
     {"GRANARY_STORE_CONNECT_TIMEOUT", SETTING_DURATION, offsetof(type, member.connect_timeout_us), "5s", 100000,     \

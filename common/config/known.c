@@ -22,6 +22,7 @@ static const char *const shared_names[] = {
     "GRANARY_STORE_SECRET_ACCESS_KEY_FILE",
     "GRANARY_STORE_SESSION_TOKEN",
     "GRANARY_STORE_SESSION_TOKEN_FILE",
+    "GRANARY_STORE_PART_SIZE",
     "GRANARY_STORE_CONNECTIONS",
     "GRANARY_STORE_CONNECT_TIMEOUT",
     "GRANARY_STORE_STALL_TIMEOUT",
@@ -48,7 +49,7 @@ static const char *const shared_names[] = {
 static const char *const service_prefixes[] = {
     "GRANARY_INTAKE_", "GRANARY_WRITER_",  "GRANARY_MERGE_",  "GRANARY_REWRITER_",   "GRANARY_ALTER_",
     "GRANARY_DECAY_",  "GRANARY_CLEANUP_", "GRANARY_REAPER_", "GRANARY_COLLECTION_", "GRANARY_CLEANER_",
-    "GRANARY_ADMIN_",  "GRANARY_MIGRATE_", "GRANARY_LOAD_",
+    "GRANARY_ADMIN_",  "GRANARY_MIGRATE_",
 };
 
 static bool starts_with(const char *text, const char *prefix)

@@ -82,6 +82,7 @@ struct s3_request {
     const char *body_sha256; /* hex; NULL: it is worked out */
     void *out;               /* the body of a 2xx goes there and has exactly out_bytes; NULL: into answer.body */
     size_t out_bytes;
+    uint64_t range_end; /* of the range asked for; an object that ends before it is an answer, not a torn one */
     int64_t deadline_us; /* of the monotonic clock; 0 for none but the settings' */
     size_t paced_keys;   /* > 0: a bulk delete of so many keys, held to `rate_slot` */
     size_t rate_slot;
@@ -95,6 +96,9 @@ struct s3_request {
  * done with either way. */
 MUST_CHECK enum err_code store_s3_send(struct s3_store *store, const struct s3_request *request, struct s3_answer *out,
                                        struct error *err);
+
+/* The size of the whole object from "bytes 0-9/1234"; UINT64_MAX where it is not told. */
+uint64_t store_s3_range_total(const struct s3_answer *answer);
 
 /* "<prefix>/<key>", or the key alone. ERR_INVALID: longer than S3's 1,024 bytes. */
 MUST_CHECK enum err_code store_s3_key(const struct s3_store *store, const char *key, char out[S3_KEY_BYTES],

@@ -29,13 +29,6 @@ enum err_code store_s3_head(struct s3_store *store, const char *whole_key, struc
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The size of the whole object from "bytes 0-9/1234"; UINT64_MAX where it is not told. */
-static uint64_t size_of_range(const char *content_range)
-{
-    const char *slash = strchr(content_range, '/');
-    return slash == NULL || slash[1] < '0' || slash[1] > '9' ? UINT64_MAX : strtoull(slash + 1, NULL, 10);
-}
-
 static enum err_code too_short(const struct s3_store *store, const char *key, uint64_t end, uint64_t size,
                                struct error *err)
 {
@@ -73,15 +66,15 @@ static enum err_code get_range(struct s3_store *store, const char *whole_key, ui
         .header_count = 1,
         .out = out,
         .out_bytes = length,
+        .range_end = offset + length,
         .read = check_range,
         .context = &offset,
     };
-    enum err_code code = store_s3_send(store, &request, &answer, err);
-    uint64_t size = size_of_range(answer.content_range);
-    if (answer.status == 416 || (code != OK && size < offset + length)) {
+    TRY(store_s3_send(store, &request, &answer, err));
+    uint64_t size = store_s3_range_total(&answer);
+    if (answer.status == 416 || size < offset + length) {
         return too_short(store, whole_key, offset + length, size == UINT64_MAX ? offset : size, err);
     }
-    TRY(code);
     return answer.status == 404 ? refuse_404(store, &request, &answer, err) : OK;
 }
 

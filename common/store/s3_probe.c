@@ -6,6 +6,7 @@
 #include "common/store/s3.h"
 #include "common/store/s3_xml.h"
 
+#define PROBES "granary-probe/"
 enum { NONCURRENT_PAGES = 10 }; /* of versions that a probe looks at: a bucket may have millions */
 
 /* --- conditional put ---------------------------------------------------------------------------------------------- */
@@ -102,7 +103,8 @@ static enum err_code count_noncurrent(struct s3_store *store, struct store_probe
         const char *after = page.next_key;
         TRY(store_s3_page(store, S3_VERSIONS, prefix, after, page.next_id, S3_BULK_KEYS, &page, err));
         for (size_t i = 0; i < page.count; i++) {
-            out->noncurrent_bytes += page.entries[i].latest ? 0 : page.entries[i].size_bytes;
+            bool probes = strstr(page.entries[i].key, PROBES) != NULL; /* with versions=keep they stay */
+            out->noncurrent_bytes += page.entries[i].latest || probes ? 0 : page.entries[i].size_bytes;
         }
     }
     out->noncurrent_more = page.more;
@@ -143,10 +145,10 @@ enum err_code store_s3_probe(struct store *base, struct store_probe *out, struct
                             .yes = {"Enabled", "Enabled"}};
     struct uuid id = uuid_v7();
     char text[UUID_TEXT_BYTES];
-    char key[sizeof "granary-probe/" + UUID_TEXT_BYTES];
+    char key[sizeof PROBES + UUID_TEXT_BYTES];
     char whole[S3_KEY_BYTES];
     struct store_delete_result result = {0};
-    (void)snprintf(key, sizeof key, "granary-probe/%s", uuid_format(&id, text));
+    (void)snprintf(key, sizeof key, PROBES "%s", uuid_format(&id, text));
     TRY(store_s3_key(store, key, whole, err));
     out->versioned = ask(store, &versioning);
     out->object_lock = ask(store, &lock);

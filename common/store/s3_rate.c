@@ -2,8 +2,8 @@
 
 #include "common/base/clock.h"
 
-/* A bulk delete of 1,000 keys a minute is still under way at this rate. */
-#define LEAST_RATE      16.0
+/* Of the most: at 3,000 keys a second a bulk delete of 1,000 waits for seven seconds at worst. */
+#define LEAST_SHARE     0.05
 #define GROWTH_SHARE    0.05
 #define CUT_TOGETHER_US (CLOCK_SECOND_US / 4)
 
@@ -30,13 +30,15 @@ int64_t store_s3_rate_take(struct s3_rate *rate, double keys, int64_t now_us)
     return rate->tokens >= 0 ? 0 : (int64_t)(-rate->tokens / rate->now * (double)CLOCK_SECOND_US);
 }
 
-void store_s3_rate_cut(struct s3_rate *rate, int64_t now_us)
+void store_s3_rate_cut(struct s3_rate *rate, double keys, int64_t now_us)
 {
     advance(rate, now_us);
+    rate->tokens += keys;
     if (now_us - rate->cut_us < CUT_TOGETHER_US) {
         return;
     }
     rate->cut_us = now_us;
-    rate->now = rate->now / 2 > LEAST_RATE ? rate->now / 2 : LEAST_RATE;
+    double least = rate->most * LEAST_SHARE;
+    rate->now = rate->now / 2 > least ? rate->now / 2 : least;
     rate->tokens = rate->tokens > 0 ? 0 : rate->tokens;
 }

@@ -15,7 +15,8 @@ struct s3_rate {
 void store_s3_rate_init(struct s3_rate *rate, double most, int64_t now_us);
 /* Takes tokens for so many keys. Returns how long to wait before they are sent, 0 for not at all. */
 int64_t store_s3_rate_take(struct s3_rate *rate, double keys, int64_t now_us);
-/* The store asked for less. Answers to requests that were under way together count once. */
-void store_s3_rate_cut(struct s3_rate *rate, int64_t now_us);
+/* The store asked for less, and did nothing for these keys: their tokens come back. Answers to requests that were under way
+ * together halve the rate once. */
+void store_s3_rate_cut(struct s3_rate *rate, double keys, int64_t now_us);
 
 #endif

@@ -54,6 +54,12 @@ void store_s3_answer_done(struct s3_answer *answer)
     buf_done(&answer->body);
 }
 
+uint64_t store_s3_range_total(const struct s3_answer *answer)
+{
+    const char *slash = strchr(answer->content_range, '/');
+    return slash == NULL || slash[1] < '0' || slash[1] > '9' ? UINT64_MAX : strtoull(slash + 1, NULL, 10);
+}
+
 /* One try of a request. */
 struct attempt {
     struct s3_store *store;
@@ -286,7 +292,7 @@ static void slow_down(struct loop *loop)
     }
     (void)pthread_mutex_lock(&store->lock);
     struct s3_rate *rate = &store->rates[loop->request->rate_slot];
-    store_s3_rate_cut(rate, clock_monotonic_us());
+    store_s3_rate_cut(rate, (double)loop->request->paced_keys, clock_monotonic_us());
     double now = rate->now;
     (void)pthread_mutex_unlock(&store->lock);
     if (store->metrics.delete_rate != NULL) {
@@ -313,7 +319,9 @@ static void examine(struct loop *loop, const struct attempt *attempt, struct err
         store_s3_error_read(answer);
         guess_code(request, loop->sent_at_us, answer);
         bool success = answer->status >= 200 && answer->status < 300;
-        if (success && request->out != NULL && (attempt->too_long || attempt->received != request->out_bytes)) {
+        bool ends_before = store_s3_range_total(answer) < request->range_end;
+        bool fits = attempt->received == request->out_bytes && !attempt->too_long;
+        if (success && request->out != NULL && !ends_before && !fits) {
             outcome->torn = true;
             (void)err_set(err, ERR_CORRUPT, "expected %zu bytes but found %s%zu", request->out_bytes,
                           attempt->too_long ? "more than " : "", attempt->received);

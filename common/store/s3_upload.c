@@ -1,16 +1,18 @@
-/* Uploads. Bytes are gathered until 64 MiB; who ends before that is one PUT, which can be repeated as a whole because all
- * of it is still there. Beyond, what has been gathered goes out in parts, and so does what follows. */
+/* Uploads. Bytes are gathered until there are four parts of them (64 MiB); who ends before that is one PUT, which can be
+ * repeated as a whole because all of it is still there. Beyond, what has been gathered goes out in parts, and so does what
+ * follows. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/store/s3.h"
 
-enum { PART_BYTES = 16 << 20, SINGLE_BYTES = 64 << 20 };
+enum { SINGLE_PARTS = 4 };
 
 struct s3_upload {
     struct store_upload base;
     struct s3_store *store;
     char key[S3_KEY_BYTES];
+    size_t part_bytes;
     struct buf buffer;
     uint64_t size_bytes;
     struct digest_sha256_stream *hash;
@@ -41,6 +43,7 @@ enum err_code store_s3_upload_open(struct store *store, const char *key, struct 
         return err_no_memory(err, sizeof *upload);
     }
     upload->store = (struct s3_store *)store;
+    upload->part_bytes = (size_t)upload->store->options.part_bytes;
     upload->hash = digest_sha256_stream_new();
     if (upload->hash == NULL) {
         return err_no_memory(err, sizeof *upload);
@@ -60,8 +63,8 @@ static enum err_code send_parts(struct s3_upload *upload, struct error *err)
         TRY(store_s3_multipart_begin(upload->store, upload->key, atomic_load(&upload->base.deadline_us),
                                      &upload->multipart, err));
     }
-    for (; upload->buffer.length_bytes - sent >= PART_BYTES; sent += PART_BYTES) {
-        TRY(store_s3_multipart_add(upload->multipart, upload->buffer.data + sent, PART_BYTES, err));
+    for (; upload->buffer.length_bytes - sent >= upload->part_bytes; sent += upload->part_bytes) {
+        TRY(store_s3_multipart_add(upload->multipart, upload->buffer.data + sent, upload->part_bytes, err));
     }
     upload->buffer.length_bytes -= sent;
     memmove(upload->buffer.data, upload->buffer.data + sent, upload->buffer.length_bytes);
@@ -71,13 +74,13 @@ static enum err_code send_parts(struct s3_upload *upload, struct error *err)
 static enum err_code gather(struct s3_upload *upload, const uint8_t *data, size_t length, struct error *err)
 {
     while (length > 0) {
-        size_t most = upload->multipart == NULL ? SINGLE_BYTES : PART_BYTES;
+        size_t most = upload->multipart == NULL ? SINGLE_PARTS * upload->part_bytes : upload->part_bytes;
         size_t room = most - upload->buffer.length_bytes;
         size_t taken = length < room ? length : room;
         TRY(buf_append(&upload->buffer, data, taken, err));
         data += taken;
         length -= taken;
-        /* A full buffer waits for one more byte: 64 MiB exactly are still one PUT, and no part is empty. */
+        /* A full buffer waits for one more byte: four parts exactly are still one PUT, and no part is empty. */
         if (length > 0 && upload->buffer.length_bytes == most) {
             TRY(send_parts(upload, err));
         }

@@ -22,6 +22,7 @@ struct store_options {
     const char *access_key_id;   /* for urls without `credentials=`; "" for where else they are looked for: see s3.h */
     const char *secret_access_key;
     const char *session_token;
+    int64_t part_bytes;         /* of an upload in parts: what is larger than four of them */
     int64_t connections;        /* parts and bulk deletes of one call that are under way at the same time */
     int64_t connect_timeout_us; /* until the connection and its TLS stand */
     int64_t stall_timeout_us;   /* without a byte in either direction */

@@ -1,6 +1,7 @@
 """Servers for the run, a stack for each test, and the closing count."""
 
 import pytest
+from harness.contents import BucketContents
 from harness.servers import Servers
 from harness.stack import Stack
 
@@ -49,8 +50,8 @@ def servers():
     return Servers()
 
 
-def lend_stack(servers, directory, request):
-    made = Stack(servers, directory)
+def lend_stack(servers, directory, request, contents=None):
+    made = Stack(servers, directory, contents)
     for mark in request.node.iter_markers("allow_errors"):
         made.allow_errors(*mark.args)
     yield made
@@ -60,6 +61,14 @@ def lend_stack(servers, directory, request):
 @pytest.fixture
 def stack(servers, tmp_path, request):
     yield from lend_stack(servers, tmp_path, request)
+
+
+@pytest.fixture
+def bucket_stack(servers, tmp_path, request):
+    """Its objects live in a bucket of a real S3 server, below a prefix."""
+    gateway, client, bucket = servers.bucket()
+    contents = BucketContents(client, bucket, "some/prefix", gateway.url(bucket, "some/prefix"))
+    yield from lend_stack(servers, tmp_path, request, contents)
 
 
 @pytest.fixture

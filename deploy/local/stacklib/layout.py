@@ -13,7 +13,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-SERVER_USERS = ("postgres", "rabbitmq")
+SERVER_USERS = ("postgres", "rabbitmq", "ceph")
 # Below the range from which Linux takes the ports of outgoing connections: nobody gets one of these by accident.
 PORT_FIRST, PORT_LAST = 20000, 32000
 SYSTEM_STATE = Path("/var/lib/granary-local")

@@ -10,8 +10,11 @@ from . import processes, services
 from .layout import Layout, StackError
 from .postgres import NAME as POSTGRES, Postgres
 from .rabbitmq import EPMD, NAME as RABBITMQ, RabbitMQ
+from .radosgw import NAME as RADOSGW, PROCESSES as RADOSGW_PROCESSES, RadosGW
+from .s3 import S3Client
 
 SERVERS = (POSTGRES, RABBITMQ, EPMD)
+BUCKET, PREFIX = "granary", "data"
 OWNER = "granary_owner"
 DATABASE = "granary"
 
@@ -21,11 +24,15 @@ def say(text):
 
 
 class LocalStack:
-    def __init__(self, home, binaries, vhosts=(DATABASE,), postgres_settings=None):
+    """Objects are files in the home, or, with `s3`, live on a radosgw of the stack's own: decided when the home is made."""
+
+    def __init__(self, home, binaries, vhosts=(DATABASE,), postgres_settings=None, s3=False):
         self.layout = Layout(home)
+        self.s3 = s3 or (self.layout.home / "s3").exists()
         self.binaries = Path(binaries).absolute()
         self.postgres = Postgres(self.layout, postgres_settings)
         self.broker = RabbitMQ(self.layout, vhosts)
+        self.objects = RadosGW(self.layout)
 
     # --- servers ---------------------------------------------------------------------------------------------------
     def start_servers(self):
@@ -36,6 +43,8 @@ class LocalStack:
         for name, server, started in ((POSTGRES, self.postgres, fresh[0]), (RABBITMQ, self.broker, fresh[1])):
             self._explain(name, server.wait_ready)
             say(f"  {name:<18} {'started' if started else 'runs already'}, port {server.port}")
+        if self.s3:
+            self._start_objects()
         self.postgres.sql(f"""
             do $$ begin
                 if not exists (select from pg_roles where rolname = '{OWNER}') then
@@ -44,7 +53,33 @@ class LocalStack:
             end $$;
             alter role {OWNER} password '{self.layout.secret(f'postgres-{OWNER}')}';""")
 
+    def _start_objects(self):
+        started = self.objects.record is None
+        self._explain(RADOSGW, self.objects.start)
+        self.s3_client().create_bucket(BUCKET)
+        (self.layout.home / "s3").touch()
+        say(f"  {RADOSGW:<18} {'started' if started else 'runs already'}, port {self.objects.port}")
+
+    def s3_client(self):
+        return S3Client(self.objects.endpoint, *self.objects.credentials())
+
+    def store_settings(self):
+        if not self.s3:
+            return {"GRANARY_STORE_URL": f"file://{self.layout.store}"}
+        return {"GRANARY_STORE_URL": self.objects.url(BUCKET, PREFIX),
+                "GRANARY_STORE_ACCESS_KEY_ID": self.objects.credentials()[0],
+                "GRANARY_STORE_SECRET_ACCESS_KEY_FILE": str(self.objects.secret_file())}
+
+    def objects_below(self, part):
+        """Keys of the store, relative to it, that have `part` between slashes."""
+        if self.s3:
+            keys = (key.removeprefix(f"{PREFIX}/") for key in self.s3_client().objects(BUCKET, f"{PREFIX}/"))
+        else:
+            keys = (str(path.relative_to(self.layout.store)) for path in self.layout.store.rglob("*.parquet"))
+        return {key for key in keys if part in key.split("/")}
+
     def stop_servers(self):
+        self.objects.stop()
         self.postgres.stop()
         self.broker.stop()
 
@@ -79,7 +114,7 @@ class LocalStack:
         env = {
             **services.BASE_ENVIRONMENT,
             **services.connection_settings(process.name, self.postgres, self.broker, services.tokens_file(layout),
-                                           layout.store),
+                                           self.store_settings()),
             **services.settings_from_file(layout.settings),
             **services.callers_settings(),
         }
@@ -162,7 +197,7 @@ class LocalStack:
             return
         with self.layout.locked():
             # Everything with a record, also what an older tree called otherwise; jobs first, as nobody waits for them.
-            names = {record.name for record in processes.find_all(self.layout)} - set(SERVERS)
+            names = {record.name for record in processes.find_all(self.layout)} - {*SERVERS, *RADOSGW_PROCESSES}
             jobs = {process.name for process in services.JOBS}
             self.stop_processes(names & jobs)
             self.stop_processes(names - jobs)
@@ -176,18 +211,23 @@ class LocalStack:
         """(name, record or None, port or None, ready) of each process and server."""
         ports = self.layout.ports()
         rows = []
-        for name in SERVERS + tuple(process.name for process in services.PROCESSES):
+        servers = SERVERS + (RADOSGW_PROCESSES if self.s3 else ())
+        for name in servers + tuple(process.name for process in services.PROCESSES):
             record = processes.find(self.layout, name)
             port = ports.get(name)
-            ready = record is not None and (name in SERVERS or services.is_ready(port))
+            ready = record is not None and (name in servers or services.is_ready(port))
             rows.append((name, record, port, ready))
         return rows
 
 
 def default_stack():
+    """STORE=s3 has a home of its own beside the default one, as a catalog belongs to one store."""
     tree = Path(__file__).resolve().parents[3]
-    return LocalStack(os.environ.get("GRANARY_HOME") or tree / ".granary",
-                      os.environ.get("GRANARY_BIN") or tree / "build/release/bin")
+    kind = os.environ.get("STORE") or "file"
+    if kind not in ("file", "s3"):
+        raise StackError(f"expected STORE=file or STORE=s3 but found {kind!r}")
+    return LocalStack(os.environ.get("GRANARY_HOME") or tree / (".granary-s3" if kind == "s3" else ".granary"),
+                      os.environ.get("GRANARY_BIN") or tree / "build/release/bin", s3=kind == "s3")
 
 
 def fail(error):

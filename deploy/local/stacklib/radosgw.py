@@ -2,7 +2,9 @@
 kept on disk, or, `in_memory`, as long as the OSD lives."""
 
 import http.client
+import os
 import signal
+import socket
 import subprocess
 import uuid
 
@@ -11,6 +13,7 @@ from .layout import StackError, server_user, write_private
 
 NAME = "radosgw"
 MON, OSD = "ceph-mon", "ceph-osd"
+PROCESSES = (NAME, OSD, MON)
 USER = "ceph"  # of all three, and the name of their directory
 REGION = "us-east-1"
 CONFIGURATION = """\
@@ -33,6 +36,13 @@ log flush on exit = false
 debug none = 0
 crash dir = {directory}
 
+osd pool default size = 1
+osd pool default min size = 1
+osd pool default pg num = 4
+osd pool default pgp num = 4
+osd crush chooseleaf type = 0
+enable experimental unrecoverable data corrupting features = *
+
 [mon]
 mon data = {directory}/mon
 mon allow pool delete = true
@@ -46,13 +56,12 @@ mon cluster log to file = false
 [osd]
 osd data = {directory}/osd
 osd objectstore = {objectstore}
-osd crush chooseleaf type = 0
 osd class update on start = true
 {more}
 
 [client.rgw]
 rgw data = {directory}/rgw
-rgw frontends = beast endpoint=127.0.0.1:{port} tcp_nodelay=1{tls}
+rgw frontends = beast {listen} tcp_nodelay=1
 rgw enable apis = s3
 rgw enable usage log = false
 rgw enable ops log = false
@@ -64,24 +73,16 @@ rgw relaxed s3 bucket names = true
 [client]
 rgw dns name = localhost
 """
-ALL = """\
-osd pool default size = 1
-osd pool default min size = 1
-osd pool default pg num = 4
-osd pool default pgp num = 4
-osd crush chooseleaf type = 0
-enable experimental unrecoverable data corrupting features = *
-"""
 IN_MEMORY = "memstore device bytes = 4294967296\nmemstore page set = false"
 ON_DISK = "bluestore block size = 21474836480\nbluestore fsck on mount = false"
 
 
 class RadosGW:
-    """`tls`: a PEM file with key and certificate, for https."""
+    """`in_memory` counts when it is made. `tls`: a PEM file with key and certificate, for https."""
 
     def __init__(self, layout, in_memory=False, tls=None):
         self.layout = layout
-        self.in_memory = in_memory
+        self._new_in_memory = in_memory
         self.tls = tls
         self._children = {}
 
@@ -104,11 +105,16 @@ class RadosGW:
         """Key and secret; the same for as long as the directory lives."""
         return self.layout.secret("s3-access-key"), self.layout.secret("s3-secret-key")
 
+    def secret_file(self):
+        return self.layout.secret_file("s3-secret-key")
+
     # --- its life ----------------------------------------------------------------------------------------------------
     def start(self, seconds=120):
         """Starts what does not run, one after the other, and waits for all of it."""
         directory = self.layout.server_directory(USER)
         fresh = not (directory / "mon").is_dir()
+        if fresh and self._new_in_memory:
+            (directory / "in-memory").touch()
         self._configure(directory)
         if fresh:
             self._make_mon(directory)
@@ -124,13 +130,17 @@ class RadosGW:
                        f"--access-key={key}", f"--secret-key={secret}", f"--max-buckets=0")
             write_private(directory / "user", "granary\n", owner=server_user(USER))
 
+    @property
+    def in_memory(self):
+        return (self.layout.server_directory(USER) / "in-memory").exists()
+
     def stop(self):
         """An OSD with its objects in memory would write them all down first: it has no time for that."""
-        for name, how in ((NAME, signal.SIGTERM), (OSD, signal.SIGKILL if self.in_memory else signal.SIGTERM),
-                          (MON, signal.SIGTERM)):
+        for name in PROCESSES:
             record = processes.find(self.layout, name)
             if record:
-                processes.end(self.layout, [record], how=how)
+                processes.end(self.layout, [record],
+                              how=signal.SIGKILL if name == OSD and self.in_memory else signal.SIGTERM)
 
     # --- making it ---------------------------------------------------------------------------------------------------
     def _configure(self, directory):
@@ -140,27 +150,27 @@ class RadosGW:
         text = CONFIGURATION.format(
             fsid=fsid_file.read_text().strip(), directory=directory, mon=self._port(MON), port=self.port,
             objectstore="memstore" if self.in_memory else "bluestore", more=IN_MEMORY if self.in_memory else ON_DISK,
-            tls=f" ssl_endpoint=127.0.0.1:{self.port} ssl_certificate={self.tls}" if self.tls else "")
-        if self.tls:
-            text = text.replace(f"beast endpoint=127.0.0.1:{self.port} ", "beast ")
-        write_private(directory / "ceph.conf", text.replace("[mon]", ALL + "\n[mon]", 1), mode=0o644,
-                      owner=server_user(USER))
+            listen=f"ssl_endpoint=127.0.0.1:{self.port} ssl_certificate={self.tls}" if self.tls else
+            f"endpoint=127.0.0.1:{self.port}")
+        write_private(directory / "ceph.conf", text, mode=0o644, owner=server_user(USER))
 
     def _make_mon(self, directory):
-        (directory / "rgw").mkdir(exist_ok=True)
+        self._make_folders(directory)
         self._ceph("ceph-mon", "--mkfs", "-i", "a", f"--mon-data={directory}/mon")
 
     def _make_osd(self, directory):
         """The monitor gives it its number, 0, and a place in its map."""
         osd_uuid = str(uuid.uuid4())
         self._ceph("ceph", "--connect-timeout=60", "osd", "new", osd_uuid)
-        (directory / "osd").mkdir(exist_ok=True)
-        user = server_user(USER)
-        if user:
-            for name in ("osd", "rgw"):
-                (directory / name).mkdir(exist_ok=True)
-                subprocess.run(["chown", "-R", f"{user.pw_uid}:{user.pw_gid}", str(directory / name)], check=True)
         self._ceph("ceph-osd", "--mkfs", "-i", "0", f"--osd-uuid={osd_uuid}")
+
+    def _make_folders(self, directory):
+        user = server_user(USER)
+        for name in ("osd", "rgw"):
+            path = directory / name
+            path.mkdir(exist_ok=True)
+            if user:
+                os.chown(path, user.pw_uid, user.pw_gid)
 
     def _port(self, name):
         return self.layout.port(name, in_use=processes.find(self.layout, name) is not None)
@@ -191,9 +201,9 @@ class RadosGW:
         for name, child in self._children.items():
             if child.poll() is not None:
                 raise StackError(f"{name} ended with exit code {child.returncode}")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
         if self.tls:
             return _listens(self.port)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
         try:
             connection.request("GET", "/")
             return connection.getresponse().status in (200, 403)
@@ -204,7 +214,6 @@ class RadosGW:
 
 
 def _listens(port):
-    import socket
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=5):
             return True

@@ -57,14 +57,14 @@ def callers_settings():
 
 
 def connection_settings(name, postgres, broker, tokens_file, store, database="granary", vhost="granary"):
-    """The settings that connect the process `name` to everything that it may know."""
+    """The settings that connect the process `name` to everything that it may know. `store`: those of the object store."""
     role = database_role(name)
     return {
         "GRANARY_CATALOG_URL": postgres.url(role, database) + f" application_name=granary-{name}",
         "GRANARY_CATALOG_PASSWORD_FILE": str(postgres.layout.secret_file(f"postgres-{role}")),
         "GRANARY_BUS_URL": broker.url(vhost),
         "GRANARY_BUS_PASSWORD_FILE": str(broker.password_file()),
-        "GRANARY_STORE_URL": f"file://{store}",
+        **store,
         "GRANARY_TOKENS_FILE": str(tokens_file),
     }
 

@@ -3,6 +3,7 @@
 servers   the PostgreSQL and RabbitMQ of the whole run; a database and a vhost for each test
 program   a binary that runs, or has run
 proxy     a wire that can be cut
+contents  what a store holds, seen from outside
 stack     what a test holds in its hands
 """
 

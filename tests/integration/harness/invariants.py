@@ -2,15 +2,16 @@
 
 import hashlib
 
-MARKER = "granary-deployment.json"
+from .contents import MARKER
+
+MARKS = "granary-marks/"
 
 
 def check_objects(stack, partitions):
     """The object of each of these rows is there, and it is the one that was published."""
     for row in partitions:
-        path = stack.store / row["path"]
-        assert path.exists(), f"a partition has no object: {row['path']}"
-        data = path.read_bytes()
+        data = stack.contents.read(row["path"])
+        assert data is not None, f"a partition has no object: {row['path']}"
         assert len(data) == row["data_bytes"], f"{row['path']}: {len(data)} bytes, not {row['data_bytes']}"
         assert hashlib.sha256(data).digest() == bytes(row["sha256"]), f"{row['path']} is not what was published"
 
@@ -40,8 +41,7 @@ def leftovers(stack):
 
 def files(stack):
     """Every file of the store, temporary ones too, but for the marker and the marks."""
-    return sorted(str(path.relative_to(stack.store)) for path in stack.store.rglob("*")
-                  if path.is_file() and path.name != MARKER and path.parent.name != "granary-marks")
+    return [key for key in stack.contents.keys() if key != MARKER and not key.startswith(MARKS)]
 
 
 def check_quiet(stack):

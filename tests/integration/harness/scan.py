@@ -11,7 +11,7 @@ def scan(stack, table):
     env = {**services.BASE_ENVIRONMENT,
            "GRANARY_CATALOG_URL": stack.servers.local.postgres.url("granary_owner", stack.database),
            "GRANARY_CATALOG_PASSWORD_FILE": str(layout.secret_file("postgres-granary_owner")),
-           "GRANARY_STORE_URL": f"file://{stack.store}"}
+           **stack.contents.settings()}
     answer = subprocess.run([f"{stack.servers.build}/tools/scan", *table.split(".", 1)], env=env, capture_output=True,
                             text=True, check=False, timeout=240, stdin=subprocess.DEVNULL)
     assert answer.returncode == 0, answer.stderr

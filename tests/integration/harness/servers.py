@@ -4,9 +4,12 @@ import fcntl
 import itertools
 import json
 import os
+import uuid
 
 from stacklib.layout import write_private
 from stacklib.local import LocalStack
+from stacklib.radosgw import RadosGW
+from stacklib.s3 import S3Client
 
 from . import TREE
 
@@ -53,6 +56,16 @@ class Servers:
                 self.local.set_passwords()
                 (self.layout.home / "migrated").touch()
         self.local.postgres.sql(f'create database "{name}" template {TEMPLATE} owner granary_owner')
+
+    def bucket(self):
+        """An S3 server for all tests, started for the first that asks, and a bucket there that is nobody else's."""
+        gateway = RadosGW(self.layout, in_memory=True)
+        with self._exclusive():
+            gateway.start()
+        client = S3Client(gateway.endpoint, *gateway.credentials())
+        name = f"test-{uuid.uuid4()}"
+        client.create_bucket(name)
+        return gateway, client, name
 
     def drop_database(self, name):
         self.local.postgres.sql(f'drop database if exists "{name}" with (force)')

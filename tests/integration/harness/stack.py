@@ -12,6 +12,7 @@ import psycopg2.extras
 from stacklib import services
 from stacklib.processes import wait_until
 
+from .contents import MARKER, FolderContents
 from .program import Program
 from .proxy import Proxy
 
@@ -20,11 +21,14 @@ _numbers = itertools.count()
 
 
 class Stack:
-    def __init__(self, servers, directory):
+    """`contents`: of the store, where it is not a folder of this test's own."""
+
+    def __init__(self, servers, directory, contents=None):
         self.servers = servers
         self.directory = Path(directory)
         self.store = self.directory / "store"
         self.store.mkdir()
+        self.contents = contents or FolderContents(self.store)
         self.database = f"test_{os.getpid()}_{next(_numbers)}"
         self.vhost = servers.take_vhost()
         servers.create_database(self.database)
@@ -48,6 +52,10 @@ class Stack:
         code = program.wait_exit(seconds)
         assert expect is None or code == expect, f"{name}: expected exit code {expect}, not {code}:\n{program.tail()}"
         return program
+
+    def begin(self, name, *arguments, env=None, fault=None):
+        """Starts a job and does not wait for its end."""
+        return self._start(name, arguments, env, fault)
 
     def cli(self, *arguments, input=None, expect=0, env=None, token="operator", seconds=240):
         """Runs the command line against this stack's services. Returns what it printed."""
@@ -84,7 +92,8 @@ class Stack:
         layout = self.servers.layout
         env = {**services.BASE_ENVIRONMENT,
                **services.connection_settings(name, self.servers.local.postgres, self.servers.local.broker,
-                                              services.tokens_file(layout), self.store, self.database, self.vhost)}
+                                              services.tokens_file(layout), self.contents.settings(), self.database,
+                                              self.vhost)}
         for variable, server in (("GRANARY_CATALOG_URL", "catalog"), ("GRANARY_BUS_URL", "bus")):
             if server in self._proxies:
                 env[variable] = env[variable].replace(str(self._server_port(server)), str(self._proxies[server].port))
@@ -172,12 +181,12 @@ class Stack:
     # --- the store -------------------------------------------------------------------------------------------------
     def objects(self):
         """The keys of the partition files in the store, sorted. Temporary names do not count."""
-        return sorted(str(path.relative_to(self.store)) for path in self.store.rglob("*.parquet"))
+        return [key for key in self.contents.keys() if key.endswith(".parquet")]
 
     def mark(self):
         """Writes the marker that a writer would have written, for tests that start no writer."""
         deployment = str(self.sql_value("select deployment_id from granary.deployment"))
-        (self.store / "granary-deployment.json").write_text(json.dumps({"deployment_id": deployment}))
+        self.contents.write(MARKER, json.dumps({"deployment_id": deployment}).encode())
 
     # --- its end ---------------------------------------------------------------------------------------------------
     def finish(self, passed):

@@ -60,6 +60,12 @@ class Table:
                                   ndjson(body) if isinstance(body, list) else body, sent,
                                   **{"token": "writer", **options})
 
+    def load(self, body, query=None, key=None, headers=None):
+        """A load of one request. `body` as for post."""
+        sent = {"Content-Type": NDJSON, **({"Idempotency-Key": key} if key else {}), **(headers or {})}
+        return self.stack.request(INTAKE, "POST", f"/v1/tables/{quote(self.name)}/load?{urlencode(query or {})}",
+                                  ndjson(body) if isinstance(body, list) else body, sent, "writer")
+
     def land(self, body, **options):
         """Posts, and waits until the rows are queryable."""
         answer = self.post(body, committed=True, **options)

@@ -275,7 +275,7 @@ static void values_are_printed_as_they_are_written_and_secrets_never(void **stat
                         "GRANARY_REAPER_SIZE=64MiB\nGRANARY_REAPER_MODE=slow\nGRANARY_REAPER_KEY=(set)\n"
                         "GRANARY_STORE_URL=file:///data\nGRANARY_STORE_CA_FILE=\nGRANARY_STORE_CREDENTIALS_DIR=\n"
                         "GRANARY_STORE_ACCESS_KEY_ID=\nGRANARY_STORE_SECRET_ACCESS_KEY=(not set)\n"
-                        "GRANARY_STORE_SESSION_TOKEN=(not set)\nGRANARY_STORE_CONNECTIONS=4\n"
+                        "GRANARY_STORE_SESSION_TOKEN=(not set)\nGRANARY_STORE_PART_SIZE=16MiB\nGRANARY_STORE_CONNECTIONS=4\n"
                         "GRANARY_STORE_CONNECT_TIMEOUT=5s\nGRANARY_STORE_STALL_TIMEOUT=30s\n"
                         "GRANARY_STORE_RETRY_FOR=1m\nGRANARY_STORE_DELETE_RATE=3000\n");
 }
