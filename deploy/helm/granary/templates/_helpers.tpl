@@ -63,7 +63,13 @@ GRANARY_BUS_URL: {{ printf "%s://%s@%s:%v/%s" (ternary "amqps" "amqp" $bus.tls) 
 {{- if $bus.caSecret }}
 GRANARY_BUS_CA_FILE: /run/granary/bus-ca.crt
 {{- end }}
-GRANARY_STORE_URL: {{ printf "file://%s" .Values.store.mountPath | quote }}
+GRANARY_STORE_URL: {{ default (printf "file://%s" .Values.store.mountPath) .Values.store.url | quote }}
+{{- if .Values.store.credentialsSecret }}
+GRANARY_STORE_CREDENTIALS_DIR: /run/granary-store
+{{- end }}
+{{- if .Values.store.caSecret }}
+GRANARY_STORE_CA_FILE: /run/granary/store-ca.crt
+{{- end }}
 GRANARY_HTTP_LISTEN: {{ printf "0.0.0.0:%v" .Values.http.port | quote }}
 {{- if .Values.http.tlsSecret }}
 GRANARY_HTTP_TLS_CERT_FILE: /run/granary/tls.crt

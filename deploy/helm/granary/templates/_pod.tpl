@@ -108,17 +108,28 @@ spec:
         - name: secrets
           mountPath: /run/granary
           readOnly: true
-        {{- if $component.store }}
+        {{- if and $component.store (not $root.Values.store.url) }}
         - name: store
           mountPath: {{ $root.Values.store.mountPath }}
           readOnly: {{ eq $component.store "ro" }}
         {{- end }}
+        {{- if and $component.store $root.Values.store.credentialsSecret }}
+        - name: store-credentials
+          mountPath: /run/granary-store
+          readOnly: true
+        {{- end }}
   volumes:
     {{- include "granary.secrets" (dict "root" $root "role" $role "tokens" $component.tokens) | nindent 4 }}
-    {{- if $component.store }}
+    {{- if and $component.store (not $root.Values.store.url) }}
     - name: store
       persistentVolumeClaim:
         claimName: {{ include "granary.claim" $root }}
+    {{- end }}
+    {{- if and $component.store $root.Values.store.credentialsSecret }}
+    - name: store-credentials
+      secret:
+        secretName: {{ $root.Values.store.credentialsSecret }}
+        defaultMode: 288
     {{- end }}
 {{- end -}}
 
@@ -151,6 +162,11 @@ httpGet:
       - secret:
           name: {{ . }}
           items: [{key: ca.crt, path: bus-ca.crt}]
+      {{- end }}
+      {{- with $values.store.caSecret }}
+      - secret:
+          name: {{ . }}
+          items: [{key: ca.crt, path: store-ca.crt}]
       {{- end }}
       {{- if .tokens }}
       - secret:
