@@ -202,11 +202,14 @@ static enum err_code put_data_pages(struct chunk_encoder *encoder, const struct 
     return OK;
 }
 
-/* Sized by the distinct values where a dictionary has told them; what it holds does not depend on who goes in twice. */
+/* Sized by the distinct values that the column is said to have, or that a dictionary has told; what it holds does not depend
+ * on who goes in twice. */
 static enum err_code put_bloom(struct chunk_encoder *encoder, const struct chunk_job *job, struct error *err)
 {
     size_t count = job->first_values != NULL ? job->distinct : job->dense.count;
-    size_t bytes = parquet_bloom_bytes(job->distinct, encoder->options.bloom_fpp);
+    const struct schema_column *column = job->column;
+    size_t bytes = parquet_bloom_bytes(column->bloom_distinct > 0 ? (size_t)column->bloom_distinct : job->distinct,
+                                       column->bloom_fpp > 0 ? column->bloom_fpp : encoder->options.bloom_fpp);
     AUTO(free_auto) uint8_t *filter = calloc(1, bytes);
     if (filter == NULL) {
         return err_no_memory(err, bytes);

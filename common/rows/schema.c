@@ -124,6 +124,22 @@ static enum err_code check_format(const struct schema_column *column, struct err
     return OK;
 }
 
+static enum err_code check_bloom(const struct schema_column *column, struct error *err)
+{
+    bool is_set = column->bloom_fpp != 0 || column->bloom_distinct != 0;
+    if (is_set && !column->bloom) {
+        return err_set(
+            err, ERR_INVALID,
+            "expected bloom_fpp and bloom_distinct at columns with a bloom filter only but found one at \"%s\"",
+            column->name);
+    }
+    if (!(column->bloom_fpp >= 0 && column->bloom_fpp < 1) || column->bloom_distinct < 0) {
+        return err_set(err, ERR_INVALID, "expected the bloom_fpp of \"%s\" above 0 and below 1 but found %g",
+                       column->name, column->bloom_fpp);
+    }
+    return OK;
+}
+
 static enum err_code check_column(const struct schema_column *column, size_t i, struct error *err)
 {
     const char *name = column->name == NULL ? "" : column->name;
@@ -148,6 +164,7 @@ static enum err_code check_column(const struct schema_column *column, size_t i, 
                        "found decimal(%d,%d)",
                        name, column->precision, column->scale);
     }
+    TRY(check_bloom(column, err));
     return check_format(column, err);
 }
 

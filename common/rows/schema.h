@@ -36,6 +36,8 @@ struct schema_column {
     bool nullable;
     uint8_t precision, scale; /* decimal only */
     bool bloom;               /* write a bloom filter */
+    double bloom_fpp;         /* its share of false positives, above 0 and below 1; 0: 1 % */
+    int64_t bloom_distinct;   /* values that it is made for in each row group; 0: those that are there */
     const char *format; /* timestamp, date: how values are written in what comes in (timestamp.h); NULL: the default.
                                  A date takes a pattern without a time of day. No part of what the files hold */
 };

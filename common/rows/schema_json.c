@@ -17,7 +17,8 @@ struct defaults {
 static enum err_code parse_column(const struct json *json, const struct json_place *at, size_t index,
                                   const struct defaults *defaults, struct schema_column *column, struct error *err)
 {
-    static const char *const members[] = {"id", "name", "type", "nullable", "bloom", "format", NULL};
+    static const char *const members[] = {"id",        "name",           "type",   "nullable", "bloom",
+                                          "bloom_fpp", "bloom_distinct", "format", NULL};
     TRY(json_check_members(json, at, members, err));
     const char *type = NULL;
     int64_t id = (int64_t)index + 1;
@@ -38,6 +39,8 @@ static enum err_code parse_column(const struct json *json, const struct json_pla
     column->nullable = strcmp(column->name, defaults->timestamp) != 0;
     TRY(json_opt_bool(json, at, "nullable", &column->nullable, err));
     TRY(json_opt_bool(json, at, "bloom", &column->bloom, err));
+    TRY(json_opt_double(json, at, "bloom_fpp", &column->bloom_fpp, err));
+    TRY(json_opt_i64(json, at, "bloom_distinct", 1, INT32_MAX, &column->bloom_distinct, err));
     return json_opt_string(json, at, "format", &column->format, err);
 }
 
@@ -142,6 +145,12 @@ static enum err_code format_column(const struct schema_column *column, struct js
     TRY(json_set_string(json, "type", column_type_format(column, type), err));
     TRY(json_set_bool(json, "nullable", column->nullable, err));
     TRY(json_set_bool(json, "bloom", column->bloom, err));
+    if (column->bloom_fpp > 0) {
+        TRY(json_set_double(json, "bloom_fpp", column->bloom_fpp, err));
+    }
+    if (column->bloom_distinct > 0) {
+        TRY(json_set_i64(json, "bloom_distinct", column->bloom_distinct, err));
+    }
     if (column->format != NULL) {
         TRY(json_set_string(json, "format", column->format, err));
     }

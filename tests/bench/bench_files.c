@@ -74,7 +74,7 @@ static void measure_pages(struct limits *limits, struct page_reader *pages, int6
     for (int64_t done = 0; done < values;) {
         struct page page;
         double begin = cpu_seconds();
-        check(parquet_page_next(pages, &page, &err), &err);
+        check(parquet_page_next(pages, 0, &page, &err), &err);
         double read = cpu_seconds();
         size_t length = (size_t)(page.values.end - page.values.at);
         buf_clear(&limits->scratch);

@@ -64,21 +64,14 @@ static void read_file(struct work *work, char **arguments)
                    smallest, names, latency, load, bytes, text_bytes);
 }
 
-/* Row groups by their bounds, then rows by their time. */
+/* The reader passes by what the bounds of row groups and pages rule out; the rest is looked at row by row. */
 static void select_rows(struct work *work, int *file, int64_t from_us, int64_t to_us, double *out_latency)
 {
     static const uint32_t columns[] = {0, 3, 4};
-    uint8_t wanted[PATH_BYTES] = {0};
+    const struct parquet_range range = {.column = 0, .min = from_us, .max = to_us - 1};
     AUTO(parquet_reader_free_auto) struct parquet_reader *reader = open_reader(file);
-    for (size_t i = 0; i < parquet_reader_row_groups(reader) && i < sizeof wanted; i++) {
-        struct column_stats stats;
-        int64_t min_us, max_us;
-        parquet_reader_stats(reader, i, 0, &stats);
-        memcpy(&min_us, stats.min, sizeof min_us);
-        memcpy(&max_us, stats.max, sizeof max_us);
-        wanted[i] = !stats.has_min || !stats.has_max || (min_us < to_us && max_us >= from_us);
-    }
-    const struct parquet_cursor_options options = {.columns = columns, .column_count = 3, .row_groups = wanted};
+    const struct parquet_cursor_options options = {
+        .columns = columns, .column_count = 3, .ranges = &range, .range_count = 1};
     AUTO(parquet_cursor_free_auto) struct parquet_cursor *cursor = open_cursor(reader, &options);
     work->rows = 0;
     *out_latency = 0;

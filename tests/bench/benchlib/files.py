@@ -16,6 +16,7 @@ from .stage import tool
 ROWS = int(os.environ.get("BENCH_ROWS") or 5_000_000)
 RUNS = int(os.environ.get("BENCH_RUNS") or 3)
 INPUTS = 10
+WIDE_INPUTS, WIDE_ROWS, WIDE_BOUND_MIB = 100, 1_500_000, 512  # 50 MB each
 QUERIES = 20  # at once
 SHARE = 0.01  # of the time that a selective query asks for
 PARQUET = "(format parquet, compression zstd, compression_level 3, row_group_size 131072)"
@@ -157,6 +158,18 @@ def merge_disjoint(stage):
     _merge(work, "disjoint", work.limit("move"), "reading, SHA-256 and writing alone")
 
 
+def merge_memory_wide(stage):
+    """The same file under many names: every row ties with one of each of the others."""
+    folder = Path(stage.enter(tempfile.TemporaryDirectory(dir=BUILD, prefix="bench-")))
+    tool("bench_files", "generate", folder / "0", WIDE_ROWS)
+    for number in range(1, WIDE_INPUTS):
+        os.link(folder / "0", folder / str(number))
+    answer = json.loads(tool("bench_parquet", "merge", folder, "out", *range(WIDE_INPUTS)))
+    report.note(f"  merge_memory_wide: {WIDE_INPUTS} inputs of {(folder / '0').stat().st_size / 1e6:.0f} MB,"
+                f" {answer['rows'] / answer['seconds']:.0f} rows/s")
+    report.memory("merge_wide", answer["peak_kib"], WIDE_BOUND_MIB)
+
+
 def _merge(work, how, limit, of):
     work.files("split", work.rows_file, work.folder, INPUTS, how)
     names = [f"{how}-{number:03}.parquet" for number in range(INPUTS)]
@@ -187,4 +200,4 @@ def same_rows(work, ours, theirs):
 
 BENCHES = {bench.__name__: bench for bench in (
     parquet_write, parquet_size, parquet_read, parquet_read_selective, ndjson_to_parquet, csv_to_parquet,
-    merge_overlapping, merge_disjoint)}
+    merge_overlapping, merge_disjoint, merge_memory_wide)}

@@ -34,7 +34,8 @@ static void the_full_form_round_trips(void **state)
     static const char full[] =
         "{\"version\":7,\"timestamp\":\"ts\",\"columns\":["
         "{\"id\":4,\"name\":\"ts\",\"type\":\"timestamp\",\"nullable\":false,\"bloom\":false},"
-        "{\"id\":2,\"name\":\"owner\",\"type\":\"string\",\"nullable\":true,\"bloom\":true},"
+        "{\"id\":2,\"name\":\"owner\",\"type\":\"string\",\"nullable\":true,\"bloom\":true,\"bloom_fpp\":0.125,"
+        "\"bloom_distinct\":5000},"
         "{\"id\":5,\"name\":\"day\",\"type\":\"date\",\"nullable\":true,\"bloom\":false,\"format\":\"strftime:%d.%m.%"
         "Y\"}],"
         "\"sort\":[{\"column\":\"owner\",\"descending\":true},{\"column\":\"ts\",\"descending\":false}]}";
@@ -43,6 +44,7 @@ static void the_full_form_round_trips(void **state)
     assert_int_equal(parse(full, &schema, NULL), OK);
     assert_int_equal(schema->version, 7);
     assert_int_equal(schema->sort_keys[0].column, 1);
+    assert_int_equal(schema->columns[1].bloom_distinct, 5000);
     assert_int_equal(schema_format(schema, &text, NULL), OK);
     assert_string_equal(text, full);
 }
@@ -76,6 +78,11 @@ static void wrong_definitions_are_refused_with_the_place(void **state)
          "column \"a\": expected a format (rfc3339, epoch_s"},
         {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"id\":2,\"name\":\"a\",\"type\":\"bool\"}]}",
          "an id in each column or in none"},
+        {"{\"timestamp\":\"ts\",\"columns\":[" TS ",{\"name\":\"a\",\"type\":\"string\",\"bloom_fpp\":0.1}]}",
+         "expected bloom_fpp and bloom_distinct at columns with a bloom filter only but found one at \"a\""},
+        {"{\"timestamp\":\"ts\",\"columns\":[" TS
+         ",{\"name\":\"a\",\"type\":\"string\",\"bloom\":true,\"bloom_fpp\":1}]}",
+         "expected the bloom_fpp of \"a\" above 0 and below 1 but found 1"},
         {"{\"timestamp\":\"t\",\"columns\":[" TS "]}", "expected the timestamp column \"t\" among the columns"},
         {"{\"timestamp\":\"ts\",\"columns\":[" TS "],\"sort\":[{\"column\":\"x\"}]}", "expected the sort column \"x\""},
         {"{\"timestamp\":\"ts\",\"columns\":[" TS "],\"sort\":[]}", "expected 1 to 8 sort columns but found 0"},
