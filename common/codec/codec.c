@@ -63,6 +63,15 @@ enum err_code codec_compress(struct codec *codec, enum codec_kind kind, const vo
     return err_set(err, ERR_INVALID, "expected a codec to compress with but found %d", (int)kind);
 }
 
+uint64_t codec_most_bytes(enum codec_kind kind, size_t length)
+{
+    /* Snappy copies 64 bytes for 3, lz4 255 for each byte of a length, deflate 258 for 2 bits, zstd a block of 128 KiB for
+     * its head of 3 and a byte. */
+    static const uint64_t ratios[CODEC_KIND_COUNT] = {1, 22, 1032, 32768, 255, 255};
+    assert(kind < CODEC_KIND_COUNT);
+    return kind == CODEC_NONE ? length : ratios[kind] * length + 64;
+}
+
 static enum err_code copy_block(struct codec_block in, uint8_t *out, size_t out_length, struct error *err)
 {
     if (in.length != out_length) {

@@ -38,6 +38,9 @@ DEFINE_AUTO(struct codec, codec_free)
 MUST_CHECK enum err_code codec_compress(struct codec *codec, enum codec_kind kind, const void *data, size_t length,
                                         struct buf *out, struct error *err);
 
+/* No block of `length` bytes decompresses to more: whoever claims it does wants our memory. */
+uint64_t codec_most_bytes(enum codec_kind kind, size_t length);
+
 /* Decompresses a block that must give exactly `out_length` bytes; anything else is ERR_CORRUPT (the bytes of `out` are
  * then undefined). */
 MUST_CHECK enum err_code codec_decompress(struct codec *codec, enum codec_kind kind, const void *data, size_t length,

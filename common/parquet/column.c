@@ -29,6 +29,32 @@ void parquet_column_reader_start(struct column_reader *reader, const struct colu
     reader->page_at = 0;
 }
 
+static uint64_t values_bytes(const struct values *values)
+{
+    return values->fixed.capacity_bytes + values->texts.capacity_bytes + values->physical.capacity_bytes +
+           values->bad.capacity_bytes + 2 * sizeof(uint32_t) * values->spans_capacity;
+}
+
+/* Looks back: what one page may take has limits of its own, what many columns take together has this one. */
+static enum err_code take_budget(struct column_reader *reader, const struct column *column, struct error *err)
+{
+    uint64_t held = reader->pages.raw.capacity_bytes + reader->pages.payload.capacity_bytes +
+                    reader->codes.capacity_bytes + reader->levels.capacity_bytes + values_bytes(&reader->values) +
+                    values_bytes(&reader->dictionary) + column->data_capacity_bytes;
+    if (reader->budget == NULL) {
+        return OK;
+    }
+    reader->budget->used_bytes += held - reader->held_bytes;
+    reader->held_bytes = held;
+    if (reader->budget->used_bytes > reader->budget->most_bytes) {
+        return err_set(
+            err, ERR_INVALID,
+            "expected pages and texts of at most %llu bytes at once; hint: read fewer columns or rows at once",
+            (unsigned long long)reader->budget->most_bytes);
+    }
+    return OK;
+}
+
 /* A part of the page in progress, and where it goes. */
 struct part {
     const struct values *from; /* the page's values, or the dictionary */
@@ -290,11 +316,13 @@ enum err_code parquet_column_reader_read(struct column_reader *reader, struct ba
     for (uint32_t done = 0; done < rows;) {
         if (reader->page_at == reader->page_rows) {
             TRY(parquet_column_page_load(reader, 0, err));
+            TRY(take_budget(reader, &batch->columns[column], err));
             continue; /* a page may have no rows */
         }
         struct part part = next_part(reader, done, rows - done);
         if (column_type_is_variable(reader->form.type)) {
             TRY(fill_variable(&part, batch, column, err));
+            TRY(take_budget(reader, &batch->columns[column], err));
         } else {
             fill_fixed(&part, &batch->columns[column]);
         }

@@ -6,7 +6,14 @@
 #include "common/parquet/values.h"
 #include "common/rows/batch.h"
 
+/* What the columns of a cursor may hold together: pages, dictionaries, decoded values and texts of the batch. */
+struct column_budget {
+    uint64_t used_bytes, most_bytes;
+};
+
 struct column_reader {
+    struct column_budget *budget; /* borrowed; NULL: none */
+    uint64_t held_bytes;          /* of the budget */
     struct values_form form;
     struct page_reader pages;
     struct meta_offset_index places; /* borrowed; no pages: it is read front to back */

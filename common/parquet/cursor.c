@@ -4,7 +4,7 @@
 #include "common/parquet/page_index.h"
 #include "common/parquet/prune.h"
 
-enum { DEFAULT_BATCH_ROWS = 8192 };
+enum { DEFAULT_BATCH_ROWS = 8192, DEFAULT_MEMORY_BYTES = 1 << 30 };
 
 struct parquet_cursor {
     struct parquet_reader *reader;
@@ -16,6 +16,7 @@ struct parquet_cursor {
     bool round_times;
     struct codec *codec;
     struct column_reader *columns;
+    struct column_budget budget;
     struct batch *batch;
     size_t next_group;
     uint64_t group_end_row;         /* in the file */
@@ -89,6 +90,7 @@ enum err_code parquet_cursor_open(struct parquet_reader *reader, const struct pa
     }
     cursor->reader = reader;
     cursor->batch_rows = options->batch_rows > 0 ? options->batch_rows : DEFAULT_BATCH_ROWS;
+    cursor->budget.most_bytes = options->memory_bytes > 0 ? options->memory_bytes : DEFAULT_MEMORY_BYTES;
     cursor->round_times = options->round_times;
     cursor->batch_rows = cursor->batch_rows < BATCH_MAX_ROWS ? cursor->batch_rows : BATCH_MAX_ROWS;
     TRY(choose_columns(cursor, options, err));
@@ -142,6 +144,7 @@ static enum err_code start_column(struct parquet_cursor *cursor, size_t row_grou
     column->form = (struct values_form){*layout, cursor->schema.columns[i].type, cursor->round_times};
     column->pages.source = &file->source;
     column->pages.codec = cursor->codec;
+    column->budget = &cursor->budget;
     column->end_row = cursor->group_end_row;
     (void)parquet_codec_kind(group->chunks[layout->chunk].codec,
                              &column->pages.kind); /* known since the file was opened */

@@ -113,6 +113,10 @@ static enum err_code unpack(struct page_reader *reader, struct page *page, struc
         page->values.end = page->values.at + length;
         return OK;
     }
+    if (length > codec_most_bytes(reader->kind, raw->length_bytes - levels)) {
+        return err_set(err, ERR_CORRUPT, "expected a page of %zu bytes but %zu never decompress to as many with %s",
+                       length, raw->length_bytes - levels, codec_kind_name(reader->kind));
+    }
     buf_clear(&reader->payload);
     TRY(buf_reserve(&reader->payload, length + PAGE_SLACK_BYTES, err));
     TRY(codec_decompress(reader->codec, reader->kind, raw->data + levels, raw->length_bytes - levels,

@@ -84,9 +84,11 @@ enum err_code parquet_reader_check_place(const struct parquet_reader *reader, co
                        chunk->compressed_bytes, chunk->data_page_offset);
     }
     parquet_reader_chunk_range(reader, chunk, out_begin, out_end);
-    if (*out_begin > reader->footer_at || *out_end > reader->footer_at || *out_end < *out_begin) {
-        return err_set(err, ERR_CORRUPT, "expected pages within %" PRIu64 " bytes but they end at %" PRIu64,
-                       reader->footer_at, *out_end);
+    if (*out_begin > reader->footer_at || *out_end > reader->footer_at || *out_end < *out_begin ||
+        (uint64_t)chunk->data_page_offset > *out_end) {
+        return err_set(err, ERR_CORRUPT,
+                       "expected pages within %" PRIu64 " bytes but they begin at %" PRId64 " and end at %" PRIu64,
+                       reader->footer_at, chunk->data_page_offset, *out_end);
     }
     return OK;
 }

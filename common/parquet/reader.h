@@ -54,6 +54,7 @@ struct parquet_cursor_options {
     size_t column_count;
     const uint8_t *row_groups; /* one byte per row group: 1 reads it; NULL for all */
     uint32_t batch_rows;       /* 0 means 8192 */
+    uint64_t memory_bytes;     /* for the pages and texts of all columns at once; more is ERR_INVALID. 0 means 1 GiB */
     bool round_times;          /* times finer than a microsecond are rounded down; else they do not fit */
     /* Conditions that all must hold. Row groups and pages that statistics, bloom filters and page indexes rule out are
      * passed by without being read: rows that do not match are left out as far as that goes, rows that match never. Columns

@@ -141,12 +141,175 @@ static void broken_pages_with_right_checksums_do_no_harm(void **state)
     assert_true(refused > 1000);
 }
 
+/* --- numbers that no file has --------------------------------------------------------------------------------------- */
+
+/* The file with another footer. */
+static void replace_footer(const struct memory_file *file, const struct parquet_reader *reader,
+                           const struct meta_file *meta, struct memory_file *out)
+{
+    AUTO(buf_done) struct buf footer = {0};
+    assert_int_equal(parquet_meta_encode(meta, &footer, NULL), OK);
+    uint32_t length = (uint32_t)footer.length_bytes;
+    assert_int_equal(buf_append(&out->bytes, file->bytes.data, reader->footer_at, NULL), OK);
+    assert_int_equal(buf_append(&out->bytes, footer.data, footer.length_bytes, NULL), OK);
+    assert_int_equal(buf_append(&out->bytes, &length, sizeof length, NULL), OK);
+    assert_int_equal(buf_append(&out->bytes, "PAR1", 4, NULL), OK);
+}
+
+static void numbers_of_the_footer_that_cannot_be_are_corrupt(void **state)
+{
+    (void)state;
+    static const int64_t numbers[] = {-1, INT64_MIN, INT64_MAX, INT32_MAX, (int64_t)UINT32_MAX + 1};
+    AUTO(memory_file_done) struct memory_file file = {0};
+    AUTO(parquet_reader_free_auto) struct parquet_reader *reader = NULL;
+    make_file(&file, 3);
+    struct parquet_source source = memory_source(&file);
+    assert_int_equal(parquet_reader_open(&source, &reader, NULL), OK);
+    struct meta_row_group *group = &reader->meta.row_groups[0];
+    struct meta_chunk *chunk = &group->chunks[6];
+    int64_t *const places[] = {&reader->meta.row_count,  &group->row_count,        &chunk->value_count,
+                               &chunk->compressed_bytes, &chunk->data_page_offset, &chunk->dictionary_page_offset};
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+            AUTO(memory_file_done) struct memory_file broken = {0};
+            struct error err = {0};
+            uint64_t rows;
+            int64_t before = *places[p];
+            *places[p] = numbers[n];
+            replace_footer(&file, reader, &reader->meta, &broken);
+            *places[p] = before;
+            enum err_code code = read_all(&broken, &rows, &err);
+            if (code != ERR_CORRUPT && (p < 5 || numbers[n] < 0)) { /* a dictionary behind the data is not looked for */
+                fail_msg("place %zu, number %lld: %s", p, (long long)numbers[n], err.text);
+            }
+        }
+    }
+}
+
+static void numbers_of_an_index_that_cannot_be_pass_by_nothing(void **state)
+{
+    (void)state;
+    static const int64_t numbers[] = {-1, 0, 1, INT64_MIN, INT64_MAX, 1000};
+    AUTO(memory_file_done) struct memory_file file = {0};
+    AUTO(parquet_reader_free_auto) struct parquet_reader *reader = NULL;
+    make_file(&file, 3);
+    struct parquet_source source = memory_source(&file);
+    assert_int_equal(parquet_reader_open(&source, &reader, NULL), OK);
+    struct meta_chunk *chunk = &reader->meta.row_groups[0].chunks[0];
+    int64_t *const places[] = {&chunk->offset_index_offset, &chunk->column_index_offset, &chunk->bloom_offset};
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+            AUTO(memory_file_done) struct memory_file broken = {0};
+            AUTO(parquet_reader_free_auto) struct parquet_reader *again = NULL;
+            AUTO(parquet_cursor_free_auto) struct parquet_cursor *cursor = NULL;
+            const struct batch *batch = NULL;
+            const struct parquet_range all = {.column = 0, .min = INT64_MIN, .max = INT64_MAX};
+            const struct parquet_cursor_options options = {.ranges = &all, .range_count = 1};
+            int64_t before = *places[p];
+            *places[p] = numbers[n];
+            replace_footer(&file, reader, &reader->meta, &broken);
+            *places[p] = before;
+            struct parquet_source broken_source = memory_source(&broken);
+            assert_int_equal(parquet_reader_open(&broken_source, &again, NULL), OK);
+            assert_int_equal(parquet_cursor_open(again, &options, &cursor, NULL), OK);
+            assert_int_equal(parquet_cursor_next(cursor, &batch, NULL), OK);
+            assert_int_equal(batch->row_count, 25);
+        }
+    }
+}
+
+/* Puts another header in front of the first page of a chunk; the bytes of the page stay. */
+static enum err_code read_with_header(const struct memory_file *file, const struct parquet_reader *reader,
+                                      const struct page_header *header, size_t used, uint64_t at, struct error *err)
+{
+    AUTO(memory_file_done) struct memory_file broken = {0};
+    AUTO(buf_done) struct buf encoded = {0};
+    uint64_t rows;
+    struct meta_file meta = reader->meta;
+    AUTO(free_auto) struct meta_chunk *chunks = calloc(EVERY_TYPE_COLUMNS, sizeof *chunks);
+    struct meta_row_group group = reader->meta.row_groups[0];
+    memcpy(chunks, group.chunks, EVERY_TYPE_COLUMNS * sizeof *chunks);
+    group.chunks = chunks;
+    assert_int_equal(parquet_page_header_encode(header, &encoded, NULL), OK);
+    int64_t shift = (int64_t)encoded.length_bytes - (int64_t)used;
+    for (size_t c = 0; c < EVERY_TYPE_COLUMNS;
+         c++) { /* every chunk is the one that is broken: the others are behind it */
+        chunks[c] = reader->meta.row_groups[0].chunks[0];
+        chunks[c].physical = reader->meta.row_groups[0].chunks[c].physical;
+        chunks[c].compressed_bytes += shift;
+    }
+    meta.row_groups = &group;
+    meta.row_group_count = 1;
+    meta.row_count = group.row_count;
+    assert_int_equal(buf_append(&broken.bytes, file->bytes.data, at, NULL), OK);
+    assert_int_equal(buf_append(&broken.bytes, encoded.data, encoded.length_bytes, NULL), OK);
+    assert_int_equal(buf_append(&broken.bytes, file->bytes.data + at + used, reader->footer_at - at - used, NULL), OK);
+    struct memory_file whole = {0};
+    struct parquet_reader shifted = {.footer_at = broken.bytes.length_bytes};
+    replace_footer(&broken, &shifted, &meta, &whole);
+    enum err_code code = read_all(&whole, &rows, err);
+    memory_file_done(&whole);
+    return code;
+}
+
+static void numbers_of_a_page_that_cannot_be_are_corrupt(void **state)
+{
+    (void)state;
+    static const int32_t numbers[] = {-1, INT32_MIN, INT32_MAX, 1 << 28};
+    AUTO(memory_file_done) struct memory_file file = {0};
+    AUTO(parquet_reader_free_auto) struct parquet_reader *reader = NULL;
+    struct page_header header;
+    uint64_t at, end;
+    size_t used;
+    bool more;
+    make_file(&file, 3);
+    struct parquet_source source = memory_source(&file);
+    assert_int_equal(parquet_reader_open(&source, &reader, NULL), OK);
+    parquet_reader_chunk_range(reader, &reader->meta.row_groups[0].chunks[0], &at, &end);
+    assert_int_equal(parquet_page_header_decode(file.bytes.data + at, (size_t)(end - at), &header, &used, &more, NULL),
+                     OK);
+    int32_t *const places[] = {&header.uncompressed_bytes, &header.compressed_bytes, &header.value_count};
+    for (size_t p = 0; p < 3; p++) {
+        for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+            struct error err = {0};
+            int32_t before = *places[p];
+            *places[p] = numbers[n];
+            enum err_code code = read_with_header(&file, reader, &header, used, at, &err);
+            *places[p] = before;
+            if (code != ERR_CORRUPT || strstr(err.text, "at byte") == NULL) {
+                fail_msg("place %zu, number %d: %s", p, numbers[n], err.text);
+            }
+        }
+    }
+}
+
+static void columns_together_take_no_more_memory_than_they_may(void **state)
+{
+    (void)state;
+    AUTO(memory_file_done) struct memory_file file = {0};
+    AUTO(parquet_reader_free_auto) struct parquet_reader *reader = NULL;
+    AUTO(parquet_cursor_free_auto) struct parquet_cursor *cursor = NULL;
+    const struct parquet_cursor_options options = {.memory_bytes = 4096};
+    const struct batch *batch = NULL;
+    struct error err = {0};
+    make_file(&file, 3);
+    struct parquet_source source = memory_source(&file);
+    assert_int_equal(parquet_reader_open(&source, &reader, NULL), OK);
+    assert_int_equal(parquet_cursor_open(reader, &options, &cursor, NULL), OK);
+    assert_int_equal(parquet_cursor_next(cursor, &batch, &err), ERR_INVALID);
+    assert_non_null(strstr(err.text, "at most 4096 bytes"));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_cut_off_anywhere_is_refused),
         cmocka_unit_test(a_flipped_byte_gives_an_error_or_rows),
         cmocka_unit_test(broken_pages_with_right_checksums_do_no_harm),
+        cmocka_unit_test(numbers_of_the_footer_that_cannot_be_are_corrupt),
+        cmocka_unit_test(numbers_of_an_index_that_cannot_be_pass_by_nothing),
+        cmocka_unit_test(numbers_of_a_page_that_cannot_be_are_corrupt),
+        cmocka_unit_test(columns_together_take_no_more_memory_than_they_may),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

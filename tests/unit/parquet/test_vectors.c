@@ -1,39 +1,10 @@
 /* Files of other writers, from the place that VECTORS_DIR names. Expected values: the CSV files beside some of them, and of all
  * a digest: tests/integration/test_parquet_files.py compares the values that it stands for with those that other readers
  * find. */
-#include "tests/unit/parquet/support.h"
+#include "tests/unit/parquet/vectors.h"
 
 #include <dirent.h>
 #include <inttypes.h>
-
-static const char *vectors_dir(void)
-{
-    const char *dir = getenv("VECTORS_DIR");
-    return dir != NULL ? dir : "../shared/vectors";
-}
-
-static bool load(const char *name, struct buf *out)
-{
-    char path[512], piece[4096];
-    snprintf(path, sizeof path, "%s/parquet-testing/%s", vectors_dir(), name);
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        return false;
-    }
-    for (size_t length; (length = fread(piece, 1, sizeof piece, file)) > 0;) {
-        assert_int_equal(buf_append(out, piece, length, NULL), OK);
-    }
-    fclose(file);
-    return true;
-}
-
-static void need(const char *name, struct buf *out)
-{
-    if (!load(name, out)) {
-        print_message("no test vectors: \"%s\" is not in \"%s\"; hint: set VECTORS_DIR\n", name, vectors_dir());
-        skip();
-    }
-}
 
 static void format_cell(const struct column *column, uint32_t row, char *out, size_t out_bytes)
 {
@@ -208,7 +179,7 @@ static const struct {
     {"bad_data/ARROW-RS-GH-6229-LEVELS.parquet", "column \"outer\" of row group 0",
      "repetition levels: expected 20 more values but the runs end"},
     {"bad_data/ARROW-RS-GH-6229-DICTHEADER.parquet", "column \"name\"",
-     "expected pages within 291 bytes but they end at 451"},
+     "expected pages within 291 bytes but they begin at 129 and end at 451"},
     {"data/datapage_v1-corrupt-checksum.parquet", "column \"a\" of row group 0",
      "checksum bbce3b9d of the page at byte 32"},
     {"data/rle-dict-uncompressed-corrupt-checksum.parquet", "column \"long_field\" of row group 0",
