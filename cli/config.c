@@ -3,7 +3,6 @@
 #include "common/base/clock.h"
 
 #define FIELD(member) offsetof(struct cli_config, member)
-enum { KIBIBYTE = 1024, MEBIBYTE = 1024 * 1024 };
 
 const struct setting cli_settings[] = {
     {"GRANARY_URL", SETTING_TEXT, FIELD(url), "", 0, 0, NULL, "address of the admin service: http://host:port"},
@@ -12,9 +11,6 @@ const struct setting cli_settings[] = {
     {"GRANARY_CA_FILE", SETTING_TEXT, FIELD(ca_file), "", 0, 0, NULL, "CA file for https://; empty for the system's"},
     {"GRANARY_TIMEOUT", SETTING_DURATION, FIELD(timeout_us), "60s", CLOCK_SECOND_US, CLOCK_HOUR_US, NULL,
      "time for one answer; scans, loads and exports have their own"},
-    {"GRANARY_LOAD_BODY", SETTING_BYTES, FIELD(load.body_bytes), "1MiB", KIBIBYTE, 64 * MEBIBYTE, NULL,
-     "bytes that load sends in one request, cut at the end of a line"},
-    {"GRANARY_LOAD_THREADS", SETTING_INT, FIELD(load.threads), "4", 1, 64, NULL, "requests of load in flight"},
     {"GRANARY_MIGRATE_URL", SETTING_TEXT, FIELD(migrate.url), "", 0, 0, NULL,
      "libpq connection string of the catalog's owner, for migrate"},
     {"GRANARY_MIGRATE_PASSWORD", SETTING_SECRET, FIELD(migrate.password), "", 0, 0, NULL,

@@ -14,10 +14,6 @@ struct cli_config {
         const char *url;
         const char *password;
     } migrate;
-    struct {
-        int64_t body_bytes;
-        int64_t threads;
-    } load;
 };
 
 extern const struct setting cli_settings[];

@@ -31,23 +31,27 @@ static void draw_bar(double share)
     fprintf(stderr, "[%s] %3.0f%%  ", bar, share * 100);
 }
 
-static void show_numbers(const struct load_progress *progress, const struct load_counts *counts, int64_t spent_us)
+static void show_numbers(const struct load_progress *progress, int64_t spent_us)
 {
     char rows[CLI_FORMAT_BYTES];
     char left[CLI_FORMAT_BYTES];
-    double rate = (double)counts->bytes / ((double)spent_us / CLOCK_SECOND_US); /* bytes a second */
+    char size[TEXT_SIZE_BYTES];
+    double rate = (double)progress->bytes / ((double)spent_us / CLOCK_SECOND_US); /* bytes a second */
 
-    fprintf(stderr, "%s rows  %.1f MB/s", cli_format_count(counts->rows, rows), rate / 1e6);
-    if (progress->total_bytes > counts->bytes && rate > 0) {
-        int64_t left_us = (int64_t)((double)(progress->total_bytes - counts->bytes) / rate * CLOCK_SECOND_US);
+    if (progress->rows > 0) {
+        fprintf(stderr, "%s rows  ", cli_format_count(progress->rows, rows));
+    }
+    fprintf(stderr, "%s  %.1f MB/s", text_format_bytes(progress->bytes, size), rate / 1e6);
+    if (progress->total_bytes > progress->bytes && rate > 0) {
+        int64_t left_us = (int64_t)((double)(progress->total_bytes - progress->bytes) / rate * CLOCK_SECOND_US);
         fprintf(stderr, "  %s left", cli_format_age(left_us, left));
     }
-    if (counts->rejected > 0) {
-        fprintf(stderr, "  %s rejected", cli_format_count(counts->rejected, rows));
+    if (progress->rejected > 0) {
+        fprintf(stderr, "  %s rejected", cli_format_count(progress->rejected, rows));
     }
 }
 
-void load_progress_show(struct load_progress *progress, const struct load_counts *counts)
+void load_progress_show(struct load_progress *progress)
 {
     int64_t now_us = clock_monotonic_us();
     if (now_us - progress->shown_us < (progress->terminal ? BAR_EVERY_US : LINE_EVERY_US)) {
@@ -57,14 +61,14 @@ void load_progress_show(struct load_progress *progress, const struct load_counts
     progress->drawn = true;
     (void)fputs(progress->terminal ? "\r\x1b[K" : "", stderr);
     if (progress->total_bytes > 0) {
-        double share = (double)counts->bytes / (double)progress->total_bytes;
+        double share = (double)progress->bytes / (double)progress->total_bytes;
         if (progress->terminal) {
             draw_bar(share < 1 ? share : 1);
         } else {
             fprintf(stderr, "%3.0f%%  ", share * 100);
         }
     }
-    show_numbers(progress, counts, now_us - progress->begun_us);
+    show_numbers(progress, now_us - progress->begun_us);
     (void)fputs(progress->terminal ? "" : "\n", stderr);
     (void)fflush(stderr);
 }

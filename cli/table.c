@@ -4,7 +4,9 @@
 #include "cli/format.h"
 #include "cli/given.h"
 #include "cli/groups.h"
+#include "cli/load.h"
 #include "cli/output.h"
+#include "cli/table_infer.h"
 #include "cli/table_schema.h"
 #include "common/base/text.h"
 
@@ -37,6 +39,10 @@ static const struct cli_column schema_columns[] = {
     {"TYPE", "type", CLI_TEXT},
     {"NULLABLE", "nullable", CLI_TEXT},
     {"BLOOM", "bloom", CLI_TEXT},
+};
+static const struct cli_column undrop_fields[] = {
+    {"table", "table", CLI_TEXT}, {"id", "table_id", CLI_TEXT}, {"partitions back", "partitions", CLI_COUNT},
+    {"rows", "rows", CLI_COUNT},  {"lost", "lost", CLI_COUNT},  {"hold", "hold_id", CLI_TEXT},
 };
 static const struct cli_column preview_fields[] = {
     {"partitions", "partitions", CLI_COUNT}, {"rows", "rows", CLI_COUNT},    {"size", "bytes", CLI_SIZE},
@@ -92,11 +98,10 @@ static enum err_code collect_settings(struct cli *cli, struct json *settings, st
     return OK;
 }
 
-static enum err_code run_create(struct cli *cli, struct error *err)
+static enum err_code create(struct cli *cli, struct json **schema, struct error *err)
 {
     AUTO(json_free_auto) struct json *body = json_new_object();
     AUTO(json_free_auto) struct json *settings = json_new_object();
-    AUTO(json_free_auto) struct json *schema = NULL;
     AUTO(json_free_auto) struct json *table = NULL;
     AUTO(buf_done) struct buf path = {0};
 
@@ -104,13 +109,30 @@ static enum err_code run_create(struct cli *cli, struct error *err)
         return err_no_memory(err, 0);
     }
     TRY(split_name(cli, cli_position(cli, 0), body, err));
-    TRY(cli_table_schema(cli, &schema, err));
     TRY(collect_settings(cli, settings, err));
-    TRY(json_set(body, "schema", TAKE(schema), err));
+    TRY(json_set(body, "schema", TAKE(*schema), err));
     TRY(json_set(body, "settings", TAKE(settings), err));
     TRY(cli_path(&path, "/api/v1/tables", NULL, "", err));
     TRY(cli_call(cli, "POST", &path, body, &table, err));
     return print_table(cli, table, err);
+}
+
+static enum err_code run_create(struct cli *cli, struct error *err)
+{
+    const char *sample = cli_flag_value(cli->arguments, "--infer");
+    AUTO(json_free_auto) struct json *proposal = NULL;
+    AUTO(json_free_auto) struct json *schema = NULL;
+
+    if (sample == NULL) {
+        TRY(cli_table_schema(cli, &schema, err));
+        return create(cli, &schema, err);
+    }
+    TRY(cli_table_infer(cli, sample, &proposal, err));
+    if (!cli_flag_given(cli->arguments, "--yes")) {
+        return cli_table_infer_print(cli, proposal, err);
+    }
+    TRY(cli_table_infer_schema(proposal, &schema, err));
+    return create(cli, &schema, err);
 }
 
 static enum err_code run_list(struct cli *cli, struct error *err)
@@ -192,12 +214,32 @@ static enum err_code run_drop(struct cli *cli, struct error *err)
     return OK;
 }
 
+static enum err_code run_undrop(struct cli *cli, struct error *err)
+{
+    AUTO(json_free_auto) struct json *body = json_new_object();
+    AUTO(json_free_auto) struct json *answer = NULL;
+    AUTO(buf_done) struct buf path = {0};
+
+    if (body == NULL) {
+        return err_no_memory(err, 0);
+    }
+    TRY(cli_given_reason(cli, body, err));
+    TRY(json_set_bool(body, "partial", cli_flag_given(cli->arguments, "--partial"), err));
+    TRY(cli_path(&path, "/api/v1/tables/", cli_position(cli, 0), "/undrop", err));
+    TRY(cli_call(cli, "POST", &path, body, &answer, err));
+    return cli->json ? cli_print_json(answer, err)
+                     : cli_print_fields(cli, answer, undrop_fields, CLI_LENGTH(undrop_fields), err);
+}
+
 static const struct cli_flag create_flags[] = {
     {"--column", "NAME:TYPE[:notnull][:bloom][:format=FORMAT]", "a column; once for each"},
     {"--timestamp", "COLUMN", "the column of the rows' times"},
     {"--sort", "A,B", "order of the rows in a partition; -A or A:desc descending"},
     {"--schema", "FILE", "the whole schema as JSON instead; - is standard input"},
     {"--set", "NAME=VALUE", "a setting; once for each"},
+    {"--infer", "FILE", "propose columns for this data instead; - is standard input"},
+    {"--yes", NULL, "create what --infer proposes"},
+    LOAD_FORMAT_FLAGS,
 };
 static const struct cli_flag list_flags[] = {
     {"--project", "NAME", "only of that project"},
@@ -206,17 +248,22 @@ static const struct cli_flag list_flags[] = {
 };
 static const struct cli_flag set_flags[] = {{"--dry-run", NULL, "change nothing; show which data would be old"}};
 static const struct cli_flag drop_flags[] = {CLI_YES_FLAG};
+static const struct cli_flag undrop_flags[] = {
+    {"--partial", NULL, "also where reapers have taken some of its partitions"},
+    CLI_REASON_FLAG,
+};
 
 static const struct cli_command commands[] = {
     {
         .name = "table create",
-        .usage = "PROJECT.NAME --column NAME:TYPE ... --timestamp COLUMN | --schema FILE",
+        .usage = "PROJECT.NAME --column NAME:TYPE ... --timestamp COLUMN | --schema FILE | --infer FILE [--yes]",
         .summary =
             "Creates a table. Types: bool int32 int64 float double string bytes timestamp date decimal(p,s) uuid "
             "json.",
         .examples = "  granary table create demo.events --column at:timestamp --column user:string:notnull:bloom \\\n"
                     "      --column cost:decimal(12,2) --timestamp at --sort at,user --set age.max_age=30d\n"
-                    "  granary table create demo.events --schema events.json\n",
+                    "  granary table create demo.events --schema events.json\n"
+                    "  granary table create demo.events --infer events.csv\n",
         .flags = create_flags,
         .flag_count = CLI_LENGTH(create_flags),
         .min_positions = 1,
@@ -265,6 +312,18 @@ static const struct cli_command commands[] = {
         .max_positions = 1,
         .guarded = true,
         .run = run_drop,
+    },
+    {
+        .name = "table undrop",
+        .usage = "TABLE [--partial]",
+        .summary = "Brings a dropped table back, as long as reapers have left it; a hold then keeps it.",
+        .examples = "  granary table undrop demo.events --reason \"dropped the wrong one\"\n",
+        .flags = undrop_flags,
+        .flag_count = CLI_LENGTH(undrop_flags),
+        .min_positions = 1,
+        .max_positions = 1,
+        .guarded = true,
+        .run = run_undrop,
     },
 };
 const struct cli_group cli_group_tables = {"Tables", commands, CLI_LENGTH(commands)};

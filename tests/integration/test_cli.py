@@ -1,6 +1,7 @@
 """The command line against the real services."""
 
 import csv
+import gzip
 import io
 import json
 import subprocess
@@ -36,7 +37,7 @@ def lines(text):
 
 
 def load(stack, day, *arguments, name="demo.events", **options):
-    return json.loads(stack.cli("load", name, "-", "--wait", "--key", f"key-{day}", "--output", "json", *arguments,
+    return json.loads(stack.cli("load", name, "-", "--key", f"key-{day}", "--output", "json", *arguments,
                                 input=rows(day), **options))
 
 
@@ -122,14 +123,14 @@ def test_rows_are_loaded_once_and_read_back(running, tmp_path):
     create(running)
     file = tmp_path / "rows.ndjson"
     file.write_text(rows("2026-11-28", 30000) + '{"at":"2026-11-28T00:00:00Z"}\n\nnonsense\n' + rows("2026-11-29", 10))
-    small = {"GRANARY_LOAD_BODY": "64KiB"}
 
-    printed = running.cli("load", "demo.events", file, "--wait", "--output", "json", expect=2, env=small)
+    printed = running.cli("load", "demo.events", file, "--output", "json", expect=2)
     first = json.loads(printed.splitlines()[0])  # what follows is progress, on the standard error
-    assert (first["rows"], first["rejected"], first["known_bodies"]) == (30010, 2, 0) and first["bodies"] > 10
-    assert [reject["row"] for reject in first["rejects"]] == [30001, 30002]
-    again = json.loads(running.cli("load", "demo.events", file, "--wait", "--output", "json", env=small))
-    assert (again["rows"], again["known_bodies"]) == (0, first["bodies"])
+    assert (first["rows"], first["rejected"], first["partitions"], first["files"]) == (30010, 2, 3, 1)  # one of rejects
+    assert [(reject["file"], reject["row"]) for reject in first["rejects"]] == [(str(file), 30001), (str(file), 30002)]
+    again = json.loads(running.cli("load", "demo.events", file, "--output", "json"))
+    assert (again["rows"], again["duplicate"]) == (30010, True)
+    assert "nothing was added" in running.cli("load", "demo.events", file)
     assert running.cli("count", "demo.events").strip() == "30010"
     assert running.cli("count", "demo.events", "--from", "2026-11-29").strip() == "10"
     assert running.cli("count", "demo.events", "--where", "host = 'host1' and size < 14").strip() == "4"
@@ -151,11 +152,41 @@ def test_rows_are_loaded_once_and_read_back(running, tmp_path):
     assert len(lines(running.cli("files", "demo.events", "--output", "json"))) == len(partitions)
 
 
-def test_another_body_under_the_same_key_is_refused(running):
+def test_a_folder_is_one_load_of_all_its_files(running, tmp_path):
     create(running)
-    load(running, "2026-11-28")
-    assert "key" in running.cli("load", "demo.events", "-", "--key", "key-2026-11-28", input='{"at":1,"host":"x"}\n',
-                                expect=1)
+    folder = tmp_path / "in"
+    (folder / "deep/er").mkdir(parents=True)
+    (folder / "a.ndjson").write_text(rows("2026-11-28", 100))
+    (folder / "deep/b.json.gz").write_bytes(gzip.compress(json.dumps(lines(rows("2026-11-28", 20))).encode()))
+    (folder / "deep/er/c.csv").write_text("host,at,size\nh,2026-11-29T00:00:00Z,7\n\"x,y\",2026-11-29T00:00:01Z,\n")
+    (folder / "deep/er/d.tsv").write_text("host\tat\nh\t2026-11-29T00:00:02Z\n")
+    (folder / "rows.json").write_text(rows("2026-11-28", 3))  # one on each line, whatever the name says
+    (folder / "readme.txt").write_text("no rows")
+    report = running.cli("load", "demo.events", folder, "--dry-run")
+    assert "126 rows would be loaded" in report and "from 2026-11-28" in report and "from 2026-11-29" in report
+    assert running.cli("count", "demo.events").strip() == "0"
+    done = json.loads(running.cli("load", "demo.events", folder, "--output", "json"))
+    assert (done["rows"], done["rejected"], done["files"], done["partitions"]) == (126, 0, 5, 2)
+    assert running.cli("count", "demo.events").strip() == "126"
+
+    pattern = json.loads(running.cli("load", "demo.events", f"{folder}/*.ndjson", f"{folder}/deep/er/c.csv",
+                                     "--output", "json"))
+    assert (pattern["rows"], pattern["files"]) == (102, 2)
+    assert "but found none" in running.cli("load", "demo.events", f"{folder}/none*", expect=1)
+
+
+def test_a_load_that_fails_says_why_and_adds_nothing(running, tmp_path):
+    create(running)
+    good, bad = tmp_path / "good.ndjson", tmp_path / "bad.ndjson.gz"
+    good.write_text(rows("2026-11-28", 1000))
+    bad.write_bytes(gzip.compress(rows("2026-11-29", 1000).encode())[:-20])
+    said = running.cli("load", "demo.events", good, bad, expect=1)
+    assert "nothing was loaded" in said and "bad.ndjson.gz" in said
+    (tmp_path / "rejects.ndjson").write_text("nonsense\n" * 5)
+    said = running.cli("load", "demo.events", good, tmp_path / "rejects.ndjson", "--max-rejects", "4", expect=1)
+    assert "expected at most 4 rejected rows but found 5" in said
+    assert running.cli("count", "demo.events").strip() == "0"
+    assert "--format" in running.cli("load", "demo.events", "/etc/hostname", expect=64)
     assert "demo.nothing" in running.cli("load", "demo.nothing", "-", input="{}\n", expect=1)
 
 
@@ -163,11 +194,11 @@ def test_a_load_waits_for_intake_to_come_back(running):
     create(running)
     wire = Proxy(running.find("intake").port)
     wire.refuse()
-    loading = start(running, "load", "demo.events", "-", "--wait", stdin=subprocess.PIPE,
+    loading = start(running, "load", "demo.events", "-", stdin=subprocess.PIPE,
                     GRANARY_INTAKE_URL=f"http://127.0.0.1:{wire.port}")
     loading.stdin.write(rows("2026-11-28", 10))
     loading.stdin.close()
-    assert loading.stderr.readline().startswith("0 rows")  # a line of progress: it has been trying for seconds
+    assert loading.stderr.readline().startswith("0 B")  # a line of progress: it has been trying for seconds
     wire.restore()
     assert loading.wait(60) == 0, loading.stderr.read()
     wire.close()

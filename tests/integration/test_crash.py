@@ -16,7 +16,8 @@ OWN_POINTS = [
         "intake.before_enqueue", "intake.after_confirm", "writer.after_receive", "writer.before_stage",
         "publish.after_stage", "publish.mid_write", "publish.after_write", "publish.before_commit",
         "publish.after_commit", "writer.before_ack", "writer.after_ack",
-        "store.mid_upload", "store.before_rename", "store.after_rename")),
+        "store.mid_upload", "store.before_rename", "store.after_rename",
+        "load.before_write", "load.after_write", "load.before_commit", "load.after_commit")),
     *(("merge-controller", point, {}) for point in (
         "merge.after_reserve", "merge.before_publish_task", "merge.after_publish_task", "merge.before_commit",
         "merge.after_commit", "merge.before_ack_result")),
@@ -70,7 +71,7 @@ def twin_rows(servers, tmp_path_factory):
 
 @pytest.mark.parametrize("process, point, others", CASES, ids=lambda part: part if isinstance(part, str) else "")
 def test_nothing_is_lost_doubled_or_left_after_a_kill(stack, twin_rows, process, point, others):
-    life = Life(stack, {process: f"{point}=kill", **others})
+    life = Life(stack, {process: f"{point}=kill", **others}, loads=point.startswith("load."))
     life.live_through(merge=process in NEEDS_MERGES, clean=process == "partition-cleaner")
     victims = [program for program in life.faulty if program.service == process]
     assert [program.wait_exit(30) for program in victims] == [KILLED]  # the last thing that a process does may come last

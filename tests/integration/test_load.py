@@ -41,13 +41,6 @@ class Load:
         return self._ask("DELETE", f"loads/{self.id}")
 
 
-def load(table, body, query="", headers=None, key=None):
-    """A load of one request."""
-    body = ndjson(body) if isinstance(body, list) else body
-    headers = {"Content-Type": NDJSON, **({"Idempotency-Key": key} if key else {}), **(headers or {})}
-    return table.stack.request(INTAKE, "POST", f"/v1/tables/{quote(table.name)}/load{query}", body, headers, "writer")
-
-
 def staged(stack):
     return stack.sql_value("select count(*) from granary.partitions where not active and lock_id is not null")
 
@@ -92,14 +85,14 @@ def test_bodies_of_a_session_appear_together_in_one_commit(table):
 
 
 def test_a_load_of_one_request_is_known_by_its_key(table):
-    first = load(table, some_rows(100), key="monday")
+    first = table.load(some_rows(100), key="monday")
     assert (first.status, first.json["rows"], first.json["duplicate"]) == (200, 100, False)
-    again = load(table, some_rows(100), key="monday")
+    again = table.load(some_rows(100), key="monday")
     assert (again.status, again.json["rows"], again.json["duplicate"]) == (200, 100, True)
-    other = load(table, some_rows(101), key="monday")
+    other = table.load(some_rows(101), key="monday")
     assert other.status == 422 and "another body" in other.text
     assert table.post(some_rows(101), key="monday").status == 422  # one key, however it comes
-    assert load(table, some_rows(1, 100)).json["duplicate"] is False
+    assert table.load(some_rows(1, 100)).json["duplicate"] is False
     assert table.sizes() == list(range(101))
 
     session = Load(table, key="monday", expect=200)
@@ -134,14 +127,14 @@ def test_rejects_land_with_the_rows_and_too_many_of_them_fail_the_load(table):
     failed = strict.show().json
     assert failed["state"] == "failed" and "rejected rows" in failed["failure"]
     assert [reject["row"] for reject in failed["rejects"]] == [4, 7]
-    assert load(table, body, "?max_rejects=1").status == 400
-    assert load(table, body, "?max_rejects=2").status == 200
+    assert table.load(body, {"max_rejects": 1}).status == 400
+    assert table.load(body, {"max_rejects": 2}).status == 200
     assert table.row_count() == 10
 
 
 def test_a_dry_run_tells_what_would_be_and_writes_nothing(table):
     rows = some_rows(10) + some_rows(5, day="2026-11-03")
-    answer = load(table, ndjson(rows) + BAD, "?dry_run=1", key="ignored")
+    answer = table.load(ndjson(rows) + BAD, {"dry_run": 1}, key="ignored")
     assert answer.status == 200
     report = answer.json
     assert (report["dry_run"], report["committed"], report["rows"], report["rejected"]) == (True, False, 15, 1)
@@ -210,7 +203,7 @@ def test_a_writer_killed_in_the_middle_leaves_what_the_jobs_clear_away(stack, at
     intake = stack.service("intake", env={"GRANARY_WRITER_LOAD_MEMORY": "1MiB", "GRANARY_WRITER_LEASE": "1s"},
                            fault=f"{at}=kill", wait=True)
     with pytest.raises((OSError, http.client.HTTPException)):
-        load(table, some_rows(60000))
+        table.load(some_rows(60000))
     assert intake.wait_exit(30) == -9
     intake.killed = True
     assert staged(stack) > 0 and table.row_count() == 0
@@ -232,8 +225,8 @@ def test_what_a_load_refuses_is_named(table, stack):
     ):
         answer = stack.request(INTAKE, "POST", f"/v1/tables/{table.name}/{path}", b"", token="writer")
         assert (answer.status, text in answer.text) == (status, True), (path, answer)
-    assert load(table, b"x", headers={"Content-Type": "text/plain"}).status == 415
-    assert load(table, b"[1", headers={"Content-Type": "application/json"}).status == 400
+    assert table.load(b"x", headers={"Content-Type": "text/plain"}).status == 415
+    assert table.load(b"[1", headers={"Content-Type": "application/json"}).status == 400
     assert stack.request(INTAKE, "POST", "/v1/tables/demo.nothing/load", b"", token="writer").status == 404
     assert stack.request(INTAKE, "POST", f"/v1/tables/{table.name}/load", b"", token="reader").status == 403
 
@@ -242,20 +235,20 @@ def test_a_process_takes_only_so_many_loads(stack):
     table = Table(stack)
     stack.service("intake", env={"GRANARY_WRITER_LOAD_SESSIONS": "1"})
     session = Load(table)
-    refused = load(table, some_rows(1))
+    refused = table.load(some_rows(1))
     assert refused.status == 503 and "GRANARY_WRITER_LOAD_SESSIONS" in refused.text
     assert session.abort().status == 200
-    wait_until(lambda: load(table, some_rows(1)).status == 200, 30, "the next load to be taken")
+    wait_until(lambda: table.load(some_rows(1)).status == 200, 30, "the next load to be taken")
 
 
 def test_a_head_says_where_loads_are_taken_and_a_writer_takes_them(stack):
     table = Table(stack)
     head = stack.service("intake", env={"GRANARY_INTAKE_ROLE": "head"})
-    refused = load(table, some_rows(1))
+    refused = table.load(some_rows(1))
     assert refused.status == 404 and "GRANARY_INTAKE_ROLE=writer" in refused.text
     assert head.stop() == 0
     stack.service("intake", env={"GRANARY_INTAKE_ROLE": "writer"})
-    assert load(table, some_rows(20)).json["rows"] == 20
+    assert table.load(some_rows(20)).json["rows"] == 20
     assert table.post(some_rows(1)).status == 404
     assert table.sizes() == list(range(20))
 
