@@ -1,6 +1,7 @@
 /* Predicates over rows: `column op literal` joined with and, or, not and parentheses; `is null`, `is not null`, `in (...)`.
  * Operators = != < <= > >=. Literals: 'text' ('' is a quote), numbers, true, false; times, dates, uuids, bytes (hex) and
- * decimals as text. Words in any case; a column named like a word stands in double quotes.
+ * decimals as text; times in RFC 3339, UTC where no offset is given, in whole microseconds. Words in any case; a column
+ * named like a word stands in double quotes.
  *
  * Comparison with null is false (two-valued: NOT of it is true only where the column is not null). Comparison with NaN is
  * false but for !=. A float column is compared with the literal rounded to a float. */

@@ -55,6 +55,21 @@ static enum err_code parse_integer(const struct schema_column *column, const str
     return OK;
 }
 
+/* Rows hold microseconds: what lies between two of them would have to be rounded, and then means another row. */
+static bool is_between_microseconds(const struct literal_text *from)
+{
+    enum { MICROSECOND_DIGITS = 6 };
+    const char *point = memchr(from->text, '.', from->length);
+    const char *end = from->text + from->length;
+    const char *at = point == NULL ? end : point + 1;
+    for (; at < end && *at >= '0' && *at <= '9'; at++) {
+        if (at - point > MICROSECOND_DIGITS && *at != '0') {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum err_code parse_time(const struct schema_column *column, const struct literal_text *from,
                                 struct literal *out, struct error *err)
 {
@@ -64,6 +79,9 @@ static enum err_code parse_time(const struct schema_column *column, const struct
     enum clock_fault fault = clock_scan(from->text, from->length, &out->integer);
     const char *expected = fault == CLOCK_FAULT_FORM ? "a time such as '2026-11-30T01:02:03Z' or whole microseconds"
                                                      : clock_fault_expected(fault);
+    if (fault == CLOCK_FAULT_NONE && is_between_microseconds(from)) {
+        return wrong(column, from, "a time in whole microseconds", err);
+    }
     return fault == CLOCK_FAULT_NONE ? OK : wrong(column, from, expected, err);
 }
 

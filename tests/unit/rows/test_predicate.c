@@ -138,6 +138,7 @@ static const struct {
     {"day = '1970-01-02'", "010001"},
     {"day < '1970-01-01'", "000100"},
     {"ts >= '1970-01-01T00:00:03Z'", "000111"},
+    {"ts >= '1970-01-01 00:00:02.999999000'", "000111"},
     {"ts < 3000000", "111000"},
     {"ts in ('1970-01-01', 5000000)", "100001"},
     {"\"and\" = 3", "000100"},
@@ -238,6 +239,9 @@ static void wrong_predicates_say_what_was_expected_and_where(void **state)
         {"by_ = '1g'", "expected bytes in hex, in quotes,"},
         {"day = '2024-02-30'", "expected a date such as '2026-11-30'"},
         {"ts = 'now'", "expected a time such as"},
+        {"ts = '2026-11-30 01:02:03 CET'", "expected an offset such as Z or +01:00"},
+        {"ts > '1970-01-01T00:00:00.0000001Z'", "expected a time in whole microseconds"},
+        {"ts = '2026-02-30'", "expected a day and a time of day that exist"},
         {"i ; 1", "expected an operator (= != < <= > >=), \"is\" or \"in\" at character 3 but found \";\""},
         {"and = 1", NULL},
     };
