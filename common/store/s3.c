@@ -2,7 +2,8 @@
  *
  *   s3_url          where the bucket is                      s3_sign         signatures (pure)
  *   s3_credentials  who we are, kept fresh                   s3_xml          answers' XML, by Expat
- *   s3_request      one request, tried again as s3_retry (pure) decides; s3_error says what went wrong
+ *   s3_request      one request, tried again as s3_retry (pure) decides; s3_answer reads what
+ *                   came back, s3_error says it in words
  *   s3_object       get, head, put, and whether what is there is what we were to write
  *   s3_upload       gathers bytes: one put, or from 64 MiB on s3_multipart
  *   s3_list         pages of keys, versions and unfinished uploads

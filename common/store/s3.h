@@ -82,7 +82,7 @@ struct s3_request {
     const char *body_sha256; /* hex; NULL: it is worked out */
     void *out;               /* the body of a 2xx goes there and has exactly out_bytes; NULL: into answer.body */
     size_t out_bytes;
-    uint64_t range_end; /* of the range asked for; an object that ends before it is an answer, not a torn one */
+    uint64_t range_end;  /* of the range asked for; an object that ends before it is an answer, not a torn one */
     int64_t deadline_us; /* of the monotonic clock; 0 for none but the settings' */
     size_t paced_keys;   /* > 0: a bulk delete of so many keys, held to `rate_slot` */
     size_t rate_slot;
@@ -104,8 +104,12 @@ uint64_t store_s3_range_total(const struct s3_answer *answer);
 MUST_CHECK enum err_code store_s3_key(const struct s3_store *store, const char *key, char out[S3_KEY_BYTES],
                                       struct error *err);
 
-/* Fills in code, message, request id and region from the error document in the body, where there is one. */
-void store_s3_error_read(struct s3_answer *answer);
+/* What an answer says. read: fills in code, message, request id and region from the error document in the body, where there
+ * is one. guess: the code of a refused HEAD, which has no body; sent_at_us: by the clock that signed the request. */
+void store_s3_answer_take(struct s3_answer *answer, const char *header, const char *value);
+void store_s3_answer_read(struct s3_answer *answer);
+void store_s3_answer_guess(struct s3_answer *answer, const char *method, int64_t sent_at_us);
+
 /* "could not <verb> "s3://bucket/key": <code> (<status>): <message>, request <id>; hint: ..." */
 enum err_code store_s3_error_set(struct s3_store *store, const struct s3_request *request,
                                  const struct s3_answer *answer, enum err_code code, struct error *err)

@@ -1,40 +1,7 @@
 /* Errors of the store in the words of whoever runs it: what was tried on which object, and what the store said to it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "common/store/s3.h"
-#include "common/store/s3_xml.h"
-
-struct field {
-    const char *path;
-    char *out;
-    size_t capacity;
-};
-
-static enum err_code on_element(void *context, const char *path, const char *text, struct error *err)
-{
-    struct s3_answer *answer = context;
-    const struct field fields[] = {
-        {"Error/Code", answer->code, sizeof answer->code},
-        {"Error/Message", answer->message, sizeof answer->message},
-        {"Error/RequestId", answer->request_id, sizeof answer->request_id},
-        {"Error/Region", answer->region, sizeof answer->region},
-    };
-    (void)err;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (strcmp(path, fields[i].path) == 0 && *text != '\0') {
-            (void)snprintf(fields[i].out, fields[i].capacity, "%s", text);
-        }
-    }
-    return OK;
-}
-
-void store_s3_error_read(struct s3_answer *answer)
-{
-    if (answer->body.length_bytes != 0) {
-        (void)!store_s3_xml_parse((const char *)answer->body.data, answer->body.length_bytes, on_element, answer, NULL);
-    }
-}
 
 static const char *hint(const struct s3_request *request, const struct s3_answer *answer)
 {

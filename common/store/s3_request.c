@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -12,7 +11,6 @@
 #include "common/store/s3_retry.h"
 #include "common/store/s3_sign.h"
 
-#define SKEW_US (10 * CLOCK_MINUTE_US) /* AWS takes 15 minutes; less is no reason to doubt a refusal */
 enum { MAX_ANSWER_BYTES = 16 << 20, EXTRA_HEADERS = 6, MAX_HEADERS = 16, MAX_ASKED_S = 3600 };
 
 /* --- clients ------------------------------------------------------------------------------------------------------ */
@@ -47,19 +45,6 @@ void store_s3_client_return(struct s3_store *store, struct net_client *client_ta
     net_client_close(client_take);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
-
-void store_s3_answer_done(struct s3_answer *answer)
-{
-    buf_done(&answer->body);
-}
-
-uint64_t store_s3_range_total(const struct s3_answer *answer)
-{
-    const char *slash = strchr(answer->content_range, '/');
-    return slash == NULL || slash[1] < '0' || slash[1] > '9' ? UINT64_MAX : strtoull(slash + 1, NULL, 10);
-}
-
 /* One try of a request. */
 struct attempt {
     struct s3_store *store;
@@ -86,51 +71,7 @@ static enum err_code take_data(void *context, const void *data, size_t length, s
 
 static void take_header(void *context, const char *name, const char *value)
 {
-    struct s3_answer *answer = ((struct attempt *)context)->answer;
-    const struct {
-        const char *name;
-        char *out;
-        size_t capacity;
-    } texts[] = {
-        {"Content-Range", answer->content_range, sizeof answer->content_range},
-        {"x-amz-meta-granary-sha256", answer->sha256, sizeof answer->sha256},
-        {"x-amz-checksum-sha256", answer->checksum, sizeof answer->checksum},
-        {"x-amz-request-id", answer->request_id, sizeof answer->request_id},
-        {"x-amz-bucket-region", answer->region, sizeof answer->region},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (strcasecmp(name, texts[i].name) == 0) {
-            (void)snprintf(texts[i].out, texts[i].capacity, "%s", value);
-            return;
-        }
-    }
-    if (strcasecmp(name, "ETag") == 0) {
-        size_t length = strlen(value);
-        bool quoted = length >= 2 && value[0] == '"' && value[length - 1] == '"';
-        (void)snprintf(answer->etag, sizeof answer->etag, "%.*s", (int)(quoted ? length - 2 : length),
-                       value + (quoted ? 1 : 0));
-    } else if (strcasecmp(name, "Content-Length") == 0) {
-        answer->content_length = strtoull(value, NULL, 10);
-    } else if (strcasecmp(name, "Last-Modified") == 0) {
-        answer->last_modified_us = net_parse_date(value);
-    } else if (strcasecmp(name, "Date") == 0) {
-        answer->date_us = net_parse_date(value);
-    }
-}
-
-/* A refused HEAD has no body to say why. An old token gives a 400; and a clock that is far off is the likely reason for
- * what is otherwise a plain 403. */
-static void guess_code(const struct s3_request *request, int64_t sent_at_us, struct s3_answer *answer)
-{
-    if (answer->code[0] != '\0' || strcmp(request->method, "HEAD") != 0) {
-        return;
-    }
-    int64_t skew_us = answer->date_us - sent_at_us;
-    if (answer->status == 400) {
-        (void)snprintf(answer->code, sizeof answer->code, "ExpiredToken");
-    } else if (answer->status == 403 && answer->date_us != 0 && (skew_us > SKEW_US || skew_us < -SKEW_US)) {
-        (void)snprintf(answer->code, sizeof answer->code, "RequestTimeTooSkewed");
-    }
+    store_s3_answer_take(((struct attempt *)context)->answer, name, value);
 }
 
 /* --- one try ------------------------------------------------------------------------------------------------------ */
@@ -316,8 +257,8 @@ static void examine(struct loop *loop, const struct attempt *attempt, struct err
     outcome->torn = false;
     outcome->status = answer->status;
     if (outcome->transport == OK) {
-        store_s3_error_read(answer);
-        guess_code(request, loop->sent_at_us, answer);
+        store_s3_answer_read(answer);
+        store_s3_answer_guess(answer, request->method, loop->sent_at_us);
         bool success = answer->status >= 200 && answer->status < 300;
         bool ends_before = store_s3_range_total(answer) < request->range_end;
         bool fits = attempt->received == request->out_bytes && !attempt->too_long;

@@ -39,6 +39,9 @@ OWN_POINTS = [
         "cleaner.after_save", "cleaner.after_compare", "cleaner.before_finish", "cleaner.after_finish",
         "cleaner.before_delete", "cleaner.after_delete")),
 ]
+# Met where the objects lie in a bucket.
+OWN_POINTS += [*(("intake", f"s3.{point}", {}) for point in ("before_put", "after_put")),
+               *(("reaper", f"s3.{point}", {}) for point in ("before_delete", "after_delete"))]
 # Every process that commits meets these; the merges' writes go through the same store.
 COMMITTING = ("intake", "reaper", "merge-controller", "decay", "merge-cleanup")
 SHARED_POINTS = [
@@ -70,7 +73,8 @@ def twin_rows(servers, tmp_path_factory):
 
 
 @pytest.mark.parametrize("process, point, others", CASES, ids=lambda part: part if isinstance(part, str) else "")
-def test_nothing_is_lost_doubled_or_left_after_a_kill(stack, twin_rows, process, point, others):
+def test_nothing_is_lost_doubled_or_left_after_a_kill(request, twin_rows, process, point, others):
+    stack = request.getfixturevalue("bucket_stack" if point.startswith("s3.") else "stack")
     life = Life(stack, {process: f"{point}=kill", **others}, loads=point.startswith("load."))
     life.live_through(merge=process in NEEDS_MERGES, clean=process == "partition-cleaner")
     victims = [program for program in life.faulty if program.service == process]

@@ -37,18 +37,35 @@ class S3Client:
         finally:
             connection.close()
 
+    def presigned(self, method, path, seconds=3600):
+        """A url with which anybody can do that for so long."""
+        url = urllib.parse.urlsplit(self.endpoint)
+        time = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+        target = urllib.parse.quote(path, safe="/-_.~")
+        query = "&".join(f"{name}={_quote(value)}" for name, value in (
+            ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"), ("X-Amz-Credential", f"{self.key}/{self._scope(time)}"),
+            ("X-Amz-Date", time), ("X-Amz-Expires", str(seconds)), ("X-Amz-SignedHeaders", "host")))
+        canonical = "\n".join([method, target, query, f"host:{url.netloc}", "", "host", "UNSIGNED-PAYLOAD"])
+        return f"{self.endpoint}{target}?{query}&X-Amz-Signature={self._signature(time, canonical)}"
+
     def _authorization(self, method, target, query, headers):
         names = sorted(headers)
         canonical = "\n".join([method, target, query, *(f"{name}:{' '.join(headers[name].split())}" for name in names),
                                "", ";".join(names), headers["x-amz-content-sha256"]])
         time = headers["x-amz-date"]
-        scope = f"{time[:8]}/{self.region}/s3/aws4_request"
+        return (f"AWS4-HMAC-SHA256 Credential={self.key}/{self._scope(time)}, SignedHeaders={';'.join(names)},"
+                f" Signature={self._signature(time, canonical)}")
+
+    def _scope(self, time):
+        return f"{time[:8]}/{self.region}/s3/aws4_request"
+
+    def _signature(self, time, canonical):
         key = f"AWS4{self.secret}".encode()
+        digest = hashlib.sha256(canonical.encode()).hexdigest()
         for part in (time[:8], self.region, "s3", "aws4_request",
-                     f"AWS4-HMAC-SHA256\n{time}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"):
+                     f"AWS4-HMAC-SHA256\n{time}\n{self._scope(time)}\n{digest}"):
             key = hmac.digest(key, part.encode(), "sha256")
-        return (f"AWS4-HMAC-SHA256 Credential={self.key}/{scope}, SignedHeaders={';'.join(names)},"
-                f" Signature={key.hex()}")
+        return key.hex()
 
     def ask(self, method, path, query=None, body=b"", headers=None):
         """The body of an answer that must be good."""
