@@ -1,7 +1,7 @@
-/* A dictionary is tried first: it gives up by itself, early, where values do not repeat. For numbers, what zstd makes of
- * delta-packed, split or plain bytes differs too much between data to be guessed: a sample of the chunk is encoded and
- * compressed both ways. Texts go as DELTA_LENGTH_BYTE_ARRAY: lengths apart from bytes compress better than PLAIN, and
- * both directions are one memcpy. */
+/* What zstd makes of codes, delta-packed, split or plain bytes differs too much between data to be guessed: a sample of the
+ * chunk is encoded and compressed each way, and the smallest wins. A dictionary is built first: that gives up by itself, early,
+ * where values do not repeat, and then it is not measured. Texts otherwise go as DELTA_LENGTH_BYTE_ARRAY: lengths apart from
+ * bytes compress better than PLAIN, and both directions are one memcpy. */
 #include "common/parquet/chunk_choice.h"
 
 #include "common/parquet/bits.h"
@@ -44,17 +44,53 @@ enum err_code parquet_chunk_encode_values(const struct dense *dense, size_t firs
     return buf_append(out, values, count * dense->width, err);
 }
 
-static enum err_code sample_bytes(struct chunk_choice *choice, const struct dense *dense,
-                                  enum parquet_encoding encoding, size_t *out, struct error *err)
+static enum err_code compressed_bytes(struct chunk_choice *choice, size_t *out, struct error *err)
 {
-    size_t count = dense->count < SAMPLE_VALUES ? dense->count : SAMPLE_VALUES;
-    size_t first = (dense->count - count) / 2;
-    buf_clear(&choice->encoded);
     buf_clear(&choice->compressed);
-    TRY(parquet_chunk_encode_values(dense, first, count, encoding, &choice->encoded, err));
     TRY(codec_compress(choice->codec, choice->kind, choice->encoded.data, choice->encoded.length_bytes,
                        &choice->compressed, err));
     *out = choice->compressed.length_bytes;
+    return OK;
+}
+
+/* Values from the middle of the chunk. */
+static size_t sample(const struct dense *dense, size_t *out_first)
+{
+    size_t count = dense->count < SAMPLE_VALUES ? dense->count : SAMPLE_VALUES;
+    *out_first = (dense->count - count) / 2;
+    return count;
+}
+
+/* What the whole chunk would take, by its sample. */
+static size_t whole_bytes(const struct dense *dense, size_t sample_bytes)
+{
+    size_t first;
+    return (size_t)((double)sample_bytes * (double)dense->count / (double)sample(dense, &first));
+}
+
+static enum err_code measure(struct chunk_choice *choice, const struct dense *dense, enum parquet_encoding encoding,
+                             size_t *out, struct error *err)
+{
+    size_t first, count = sample(dense, &first);
+    buf_clear(&choice->encoded);
+    TRY(parquet_chunk_encode_values(dense, first, count, encoding, &choice->encoded, err));
+    TRY(compressed_bytes(choice, out, err));
+    *out = whole_bytes(dense, *out);
+    return OK;
+}
+
+static enum err_code measure_dictionary(struct chunk_choice *choice, const struct dense *dense,
+                                        const struct dictionary *dictionary, size_t *out, struct error *err)
+{
+    size_t first, count = sample(dense, &first), entries_bytes = 0, codes_bytes = 0;
+    buf_clear(&choice->encoded);
+    TRY(parquet_dictionary_encode(dictionary, dense, &choice->encoded, err));
+    TRY(compressed_bytes(choice, &entries_bytes, err));
+    buf_clear(&choice->encoded);
+    TRY(parquet_rle_encode(parquet_dictionary_codes(dictionary) + first, count, parquet_chunk_code_width(dictionary),
+                           &choice->encoded, err));
+    TRY(compressed_bytes(choice, &codes_bytes, err));
+    *out = entries_bytes + whole_bytes(dense, codes_bytes);
     return OK;
 }
 
@@ -63,40 +99,41 @@ static bool is_real(enum column_type type)
     return type == COLUMN_FLOAT || type == COLUMN_DOUBLE;
 }
 
-/* Numbers of 4 or 8 bytes: PLAIN or the packed alternative; *out_bytes estimates the whole chunk. */
-static enum err_code choose_for_numbers(struct chunk_choice *choice, const struct dense *dense,
-                                        enum parquet_encoding *out, size_t *out_bytes, struct error *err)
+/* The best that is no dictionary, and what the chunk would take in it. */
+static enum err_code choose_otherwise(struct chunk_choice *choice, const struct dense *dense,
+                                      enum parquet_encoding *out, size_t *out_bytes, struct error *err)
 {
+    if (dense->width != 4 && dense->width != 8) {
+        *out = dense->width == 0 ? ENCODING_DELTA_LENGTH_BYTE_ARRAY : ENCODING_PLAIN;
+        return measure(choice, dense, *out, out_bytes, err);
+    }
     enum parquet_encoding packed = is_real(dense->type) ? ENCODING_BYTE_STREAM_SPLIT : ENCODING_DELTA_BINARY_PACKED;
     size_t plain_bytes = 0, packed_bytes = 0;
-    TRY(sample_bytes(choice, dense, ENCODING_PLAIN, &plain_bytes, err));
-    TRY(sample_bytes(choice, dense, packed, &packed_bytes, err));
+    TRY(measure(choice, dense, ENCODING_PLAIN, &plain_bytes, err));
+    TRY(measure(choice, dense, packed, &packed_bytes, err));
     /* Splitting costs time in both directions: it has to earn it. Packing deltas is faster than compressing more. */
     bool packs = is_real(dense->type) ? packed_bytes * 20 < plain_bytes * 19 : packed_bytes <= plain_bytes;
-    size_t sampled = dense->count < SAMPLE_VALUES ? dense->count : SAMPLE_VALUES;
     *out = packs ? packed : ENCODING_PLAIN;
-    *out_bytes = (size_t)((double)(packs ? packed_bytes : plain_bytes) * (double)dense->count / (double)sampled);
+    *out_bytes = packs ? packed_bytes : plain_bytes;
     return OK;
 }
 
 enum err_code parquet_chunk_choose(struct chunk_choice *choice, const struct dense *dense,
                                    struct dictionary *dictionary, enum parquet_encoding *out, struct error *err)
 {
-    enum parquet_encoding otherwise = dense->width == 0 ? ENCODING_DELTA_LENGTH_BYTE_ARRAY : ENCODING_PLAIN;
+    *out = ENCODING_PLAIN;
     if (dense->count == 0 || dense->type == COLUMN_BOOL) {
-        *out = dense->count == 0 ? ENCODING_PLAIN : otherwise;
         return OK;
     }
     bool fits = false;
+    size_t other_bytes = 0, dictionary_bytes = 0;
     TRY(parquet_dictionary_build(dictionary, dense, &fits, err));
-    size_t other_bytes = dense->width > 0 ? dense->count * dense->width
-                                          : dense->count + dense->offsets[dense->count] - dense->offsets[0];
-    size_t worth_bytes = other_bytes / 4 * 3; /* what compression will make of either is not known */
-    if (dense->width == 4 || dense->width == 8) {
-        TRY(choose_for_numbers(choice, dense, &otherwise, &worth_bytes, err));
+    TRY(choose_otherwise(choice, dense, out, &other_bytes, err));
+    if (fits) {
+        TRY(measure_dictionary(choice, dense, dictionary, &dictionary_bytes, err));
+        /* Codes of texts are read several times as fast as texts: that is worth a little. */
+        bool pays = dense->width == 0 ? dictionary_bytes * 20 <= other_bytes * 21 : dictionary_bytes < other_bytes;
+        *out = pays ? ENCODING_RLE_DICTIONARY : *out;
     }
-    size_t codes_bytes = dense->count * (size_t)parquet_chunk_code_width(dictionary) / 8;
-    bool pays = fits && dictionary->plain_bytes + codes_bytes < worth_bytes;
-    *out = pays ? ENCODING_RLE_DICTIONARY : otherwise;
     return OK;
 }
