@@ -118,7 +118,16 @@ spec:
           mountPath: /run/granary-store
           readOnly: true
         {{- end }}
+        {{- if $component.spool }}
+        - name: spool
+          mountPath: /spool
+        {{- end }}
   volumes:
+    {{- if $component.spool }}
+    - name: spool
+      emptyDir:
+        sizeLimit: {{ $component.spool }}
+    {{- end }}
     {{- include "granary.secrets" (dict "root" $root "role" $role "tokens" $component.tokens) | nindent 4 }}
     {{- if and $component.store (not $root.Values.store.url) }}
     - name: store

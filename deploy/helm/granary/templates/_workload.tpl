@@ -73,7 +73,7 @@ spec:
 {{- end -}}
 {{- end -}}
 
-{{/* Takes root, component and service: type, port, annotations. */}}
+{{/* Takes root, component and service: type, port, annotations; with sticky a client stays at one pod for three hours. */}}
 {{- define "granary.service" -}}
 apiVersion: v1
 kind: Service
@@ -85,6 +85,9 @@ metadata:
   {{- end }}
 spec:
   type: {{ .service.type }}
+  {{- if .sticky }}
+  sessionAffinity: ClientIP
+  {{- end }}
   selector:
     {{- include "granary.componentSelector" . | nindent 4 }}
   ports:
