@@ -1,8 +1,7 @@
 /* Files that somebody broke on purpose: every cut and many flips must end in an error or in rows, never in a crash. */
-#include "tests/unit/parquet/support.h"
+#include "tests/unit/parquet/footer.h"
 
 #include "common/digest/digest.h"
-#include "common/parquet/reader_internal.h"
 
 /* The source copies exactly the file, so that the sanitizer sees any read past its end. */
 static enum err_code read_all(struct memory_file *file, uint64_t *out_rows, struct error *err)
@@ -142,19 +141,6 @@ static void broken_pages_with_right_checksums_do_no_harm(void **state)
 }
 
 /* --- numbers that no file has --------------------------------------------------------------------------------------- */
-
-/* The file with another footer. */
-static void replace_footer(const struct memory_file *file, const struct parquet_reader *reader,
-                           const struct meta_file *meta, struct memory_file *out)
-{
-    AUTO(buf_done) struct buf footer = {0};
-    assert_int_equal(parquet_meta_encode(meta, &footer, NULL), OK);
-    uint32_t length = (uint32_t)footer.length_bytes;
-    assert_int_equal(buf_append(&out->bytes, file->bytes.data, reader->footer_at, NULL), OK);
-    assert_int_equal(buf_append(&out->bytes, footer.data, footer.length_bytes, NULL), OK);
-    assert_int_equal(buf_append(&out->bytes, &length, sizeof length, NULL), OK);
-    assert_int_equal(buf_append(&out->bytes, "PAR1", 4, NULL), OK);
-}
 
 static void numbers_of_the_footer_that_cannot_be_are_corrupt(void **state)
 {
