@@ -239,12 +239,10 @@ static enum err_code head(struct store *base, const char *key, struct arena *are
 
 static enum err_code probe(struct store *store, struct store_probe *out, struct error *err)
 {
-    (void)store;
-    (void)err;
     out->bulk_delete = true;
     out->versioned = STORE_NO;
     out->object_lock = STORE_NO;
-    return OK;
+    return store_probe_by_doing(store, out, err);
 }
 
 /* Temporaries go with their key. */

@@ -9,7 +9,7 @@
 
 struct store_driver {
     void (*close)(struct store *store);
-    /* Fills in what cannot be found out through the functions below, and takes note of what could. */
+    /* out: zeroed. Takes note of what it finds. */
     enum err_code (*probe)(struct store *store, struct store_probe *out, struct error *err);
 
     enum err_code (*upload_open)(struct store *store, const char *key, struct store_upload **out, struct error *err);
@@ -42,6 +42,10 @@ struct store_upload {
 MUST_CHECK enum err_code store_file_open(const char *url, struct store **out, struct error *err);
 MUST_CHECK enum err_code store_s3_open(const char *url, const struct store_options *options, struct store **out,
                                        struct error *err);
+
+/* create_if_absent, lists_own_writes and clock_skew_us, by the store's own functions. */
+MUST_CHECK enum err_code store_probe_by_doing(struct store *store, struct store_probe *out, struct error *err);
+MUST_CHECK enum err_code store_is_listed(struct store *store, const char *key, bool *out, struct error *err);
 
 /* ERR_TIMEOUT when the upload's deadline has passed: asked right before the object becomes visible. */
 MUST_CHECK enum err_code store_upload_check_deadline(const struct store_upload *upload, const char *key,

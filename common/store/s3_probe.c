@@ -6,7 +6,6 @@
 #include "common/store/s3.h"
 #include "common/store/s3_xml.h"
 
-#define PROBES "granary-probe/"
 enum { NONCURRENT_PAGES = 10 }; /* of versions that a probe looks at: a bucket may have millions */
 
 /* --- conditional put ---------------------------------------------------------------------------------------------- */
@@ -31,14 +30,35 @@ static enum err_code put_raw(struct s3_store *store, const char *key, const char
     return answer->status == 501 ? OK : code;
 }
 
-static enum err_code probe_conditional(struct s3_store *store, const char *key, bool *out, struct error *err)
+/* Not through store_s3_put, which would look first. */
+static enum err_code probe_writes(struct s3_store *store, const char *key, struct store_probe *out, struct error *err)
 {
     AUTO(store_s3_answer_done) struct s3_answer first = {0};
     AUTO(store_s3_answer_done) struct s3_answer second = {0};
-    TRY(put_raw(store, key, "first", false, &first, err));
-    TRY(put_raw(store, key, "second", true, &second, err));
-    *out = second.status == 412;
+    AUTO(store_s3_answer_done) struct s3_answer head = {0};
+    char whole[S3_KEY_BYTES];
+    TRY(store_s3_key(store, key, whole, err));
+    TRY(put_raw(store, whole, "first", false, &first, err));
+    TRY(store_is_listed(&store->base, key, &out->lists_own_writes, err));
+    TRY(put_raw(store, whole, "second", true, &second, err));
+    out->create_if_absent = second.status == 412;
     atomic_store(&store->conditional, second.status == 412 ? S3_CONDITIONAL_WORKS : S3_CONDITIONAL_MISSING);
+    TRY(store_s3_head(store, whole, &head, err));
+    out->clock_skew_us = head.last_modified_us - clock_now_us();
+    return OK;
+}
+
+static enum err_code probe_delete(struct s3_store *store, const char *key, struct store_probe *out, struct error *err)
+{
+    struct store_delete_result result = {0};
+    bool still_listed = false;
+    TRY(store_s3_delete(&store->base, &key, 1, &result, err));
+    if (result.outcome == STORE_DELETE_FAILED) {
+        return err_set(err, result.error.code, "%s", result.error.text);
+    }
+    TRY(store_is_listed(&store->base, key, &still_listed, err));
+    out->lists_own_writes = out->lists_own_writes && !still_listed;
+    out->bulk_delete = !atomic_load(&store->bulk_missing);
     return OK;
 }
 
@@ -103,7 +123,7 @@ static enum err_code count_noncurrent(struct s3_store *store, struct store_probe
         const char *after = page.next_key;
         TRY(store_s3_page(store, S3_VERSIONS, prefix, after, page.next_id, S3_BULK_KEYS, &page, err));
         for (size_t i = 0; i < page.count; i++) {
-            bool probes = strstr(page.entries[i].key, PROBES) != NULL; /* with versions=keep they stay */
+            bool probes = strstr(page.entries[i].key, STORE_PROBE_PREFIX) != NULL; /* with versions=keep they stay */
             out->noncurrent_bytes += page.entries[i].latest || probes ? 0 : page.entries[i].size_bytes;
         }
     }
@@ -145,22 +165,17 @@ enum err_code store_s3_probe(struct store *base, struct store_probe *out, struct
                             .yes = {"Enabled", "Enabled"}};
     struct uuid id = uuid_v7();
     char text[UUID_TEXT_BYTES];
-    char key[sizeof PROBES + UUID_TEXT_BYTES];
-    char whole[S3_KEY_BYTES];
-    struct store_delete_result result = {0};
-    (void)snprintf(key, sizeof key, PROBES "%s", uuid_format(&id, text));
-    TRY(store_s3_key(store, key, whole, err));
+    char key[sizeof STORE_PROBE_PREFIX + UUID_TEXT_BYTES];
+    (void)snprintf(key, sizeof key, STORE_PROBE_PREFIX "%s", uuid_format(&id, text));
     out->versioned = ask(store, &versioning);
     out->object_lock = ask(store, &lock);
     if (out->versioned == STORE_YES) {
         atomic_store(&store->versioned, true);
     }
-    TRY(probe_conditional(store, whole, &out->create_if_absent, err));
-    TRY(store_s3_delete(base, &(const char *){key}, 1, &result, err));
-    if (result.outcome == STORE_DELETE_FAILED) {
-        return err_set(err, result.error.code, "%s", result.error.text);
-    }
-    out->bulk_delete = !atomic_load(&store->bulk_missing);
+    enum err_code code = probe_writes(store, key, out, err);
+    enum err_code deleted = probe_delete(store, key, out, code == OK ? err : NULL); /* whatever was written */
+    TRY(code);
+    TRY(deleted);
     if (out->versioned == STORE_YES) {
         TRY(count_noncurrent(store, out, err));
     }

@@ -64,6 +64,9 @@ struct store_probe {
     int64_t clock_skew_us;         /* store's clock minus ours */
 };
 MUST_CHECK enum err_code store_probe(struct store *store, struct store_probe *out, struct error *err);
+/* "creates if absent, deletes in bulk, lists own writes, no versions, no object lock". Returns text. */
+enum { STORE_PROBE_TEXT_BYTES = 192 };
+char *store_probe_format(const struct store_probe *probe, char text[STORE_PROBE_TEXT_BYTES]);
 
 struct store_object {
     const char *key; /* in the arena given */

@@ -1,6 +1,7 @@
 #include "services/intake/writer.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "common/base/clock.h"
 #include "common/catalog/deployment.h"
@@ -38,6 +39,25 @@ enum err_code writer_see_to_marker(struct catalog *catalog, struct storages *sto
     return publish_marker_ensure(storages_own(storages), &deployment.deployment_id, err);
 }
 
+/* Once in a process: from then on uploads rely on it. A folder has nothing that its first upload would not find out. */
+static void probe_store(struct writer *writer)
+{
+    struct store_probe probe;
+    struct error err = {0};
+    char text[STORE_PROBE_TEXT_BYTES];
+    struct store *store = storages_own(writer->storages);
+    if (strncmp(store_url(store), "file://", strlen("file://")) == 0) {
+        return;
+    }
+    if (store_probe(store, &probe, &err) != OK) {
+        log_warn("the store could not be asked what it can do", LOG_TEXT("store", store_url(store)), LOG_ERR(&err));
+        return;
+    }
+    log_info("the store has been asked what it can do", LOG_TEXT("store", store_url(store)),
+             LOG_TEXT("found", store_probe_format(&probe, text)), LOG_INT("clock_skew_ms", probe.clock_skew_us / 1000),
+             LOG_INT("noncurrent_bytes", probe.noncurrent_bytes));
+}
+
 static void *work(void *context)
 {
     struct slot *slot = context;
@@ -51,6 +71,9 @@ static void *work(void *context)
         if (service_wait(slot->writer->service, CLOCK_SECOND_US) == ERR_STOPPED) {
             return NULL;
         }
+    }
+    if (slot == &slot->writer->slots[0]) {
+        probe_store(slot->writer);
     }
     worker_run(&slot->worker);
     return NULL;
