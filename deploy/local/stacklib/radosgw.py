@@ -14,6 +14,9 @@ from .layout import StackError, server_user, write_private
 NAME = "radosgw"
 MON, OSD = "ceph-mon", "ceph-osd"
 PROCESSES = (NAME, OSD, MON)
+COMMANDS = {MON: ["ceph-mon", "-f", "-i", "a"], OSD: ["ceph-osd", "-f", "-i", "0"],
+            NAME: ["radosgw", "-f", "-n", "client.rgw"]}
+MOST_RESTARTS = 5
 USER = "ceph"  # of all three, and the name of their directory
 REGION = "us-east-1"
 CONFIGURATION = """\
@@ -85,6 +88,7 @@ class RadosGW:
         self._new_in_memory = in_memory
         self.tls = tls
         self._children = {}
+        self._restarts = {}
 
     @property
     def record(self):
@@ -118,11 +122,11 @@ class RadosGW:
         self._configure(directory)
         if fresh:
             self._make_mon(directory)
-        self._run(MON, ["ceph-mon", "-f", "-i", "a"])
+        self._run(MON, COMMANDS[MON])
         if not (directory / "osd" / "ready").exists():
             self._make_osd(directory)
-        self._run(OSD, ["ceph-osd", "-f", "-i", "0"])
-        self._run(NAME, ["radosgw", "-f", "-n", "client.rgw"])
+        self._run(OSD, COMMANDS[OSD])
+        self._run(NAME, COMMANDS[NAME])
         processes.wait_until(self._answers, seconds, "radosgw to answer")
         if not (directory / "user").exists():
             key, secret = self.credentials()
@@ -144,11 +148,8 @@ class RadosGW:
 
     # --- making it ---------------------------------------------------------------------------------------------------
     def _configure(self, directory):
-        fsid_file = directory / "fsid"
-        if not fsid_file.exists():
-            write_private(fsid_file, f"{uuid.uuid4()}\n", owner=server_user(USER))
         text = CONFIGURATION.format(
-            fsid=fsid_file.read_text().strip(), directory=directory, mon=self._port(MON), port=self.port,
+            fsid=_uuid(directory / "fsid"), directory=directory, mon=self._port(MON), port=self.port,
             objectstore="memstore" if self.in_memory else "bluestore", more=IN_MEMORY if self.in_memory else ON_DISK,
             listen=f"ssl_endpoint=127.0.0.1:{self.port} ssl_certificate={self.tls}" if self.tls else
             f"endpoint=127.0.0.1:{self.port}")
@@ -160,8 +161,9 @@ class RadosGW:
 
     def _make_osd(self, directory):
         """The monitor gives it its number, 0, and a place in its map."""
-        osd_uuid = str(uuid.uuid4())
-        self._ceph("ceph", "--connect-timeout=60", "osd", "new", osd_uuid)
+        osd_uuid = _uuid(directory / "osd-uuid")
+        processes.wait_until(lambda: self._answered("ceph", "--connect-timeout=10", "osd", "new", osd_uuid), 90,
+                             "the monitor to take an OSD", interval=0.5)
         self._ceph("ceph-osd", "--mkfs", "-i", "0", f"--osd-uuid={osd_uuid}")
 
     def _make_folders(self, directory):
@@ -191,6 +193,14 @@ class RadosGW:
             raise StackError(f"{' '.join(arguments[:3])}: {answer.stderr.strip() or answer.stdout.strip()}")
         return answer.stdout
 
+    def _answered(self, *arguments):
+        """A monitor that has not made up its mind yet refuses what it will take a moment later."""
+        try:
+            self._ceph(*arguments)
+        except StackError:
+            return False
+        return True
+
     def _run(self, name, argv):
         if processes.find(self.layout, name) is None:
             self._children[name] = processes.spawn(self.layout, name, [argv[0], *self._arguments(), *argv[1:]],
@@ -198,9 +208,13 @@ class RadosGW:
                                                    self.layout.server_directory(USER))
 
     def _answers(self):
-        for name, child in self._children.items():
+        """Whether requests are answered. A daemon that finds no monitor in time ends; it is started again a few times."""
+        for name, child in list(self._children.items()):
             if child.poll() is not None:
-                raise StackError(f"{name} ended with exit code {child.returncode}")
+                self._restarts[name] = self._restarts.get(name, 0) + 1
+                if self._restarts[name] > MOST_RESTARTS:
+                    raise StackError(f"{name} ended with exit code {child.returncode}")
+                self._run(name, COMMANDS[name])
         if self.tls:
             return _listens(self.port)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
@@ -211,6 +225,13 @@ class RadosGW:
             return False
         finally:
             connection.close()
+
+
+def _uuid(path):
+    """The one in the file, made at the first call: what was begun is gone on with."""
+    if not path.exists():
+        write_private(path, f"{uuid.uuid4()}\n", owner=server_user(USER))
+    return path.read_text().strip()
 
 
 def _listens(port):
