@@ -9,6 +9,8 @@
 #include "common/ingest/internal.h"
 #include "common/parquet/reader.h"
 
+enum { FIRST_DAY = -719162, LAST_DAY = 2932896 }; /* 0001-01-01, 9999-12-31, since 1970 */
+
 /* --- parquet_convert.c ------------------------------------------------------------------------------------------- */
 
 enum conversion {

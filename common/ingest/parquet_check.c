@@ -7,8 +7,6 @@
 #include "common/base/text.h"
 #include "common/ingest/parquet.h"
 
-enum { FIRST_DAY = -719162, LAST_DAY = 2932896 }; /* 0001-01-01, 9999-12-31 */
-
 enum err_code ingest_parquet_refuse(struct parquet_rows *rows, uint32_t row, uint32_t column, struct error *err,
                                     const char *format, ...)
 {

@@ -36,6 +36,12 @@ bool ingest_parquet_conversion(const struct schema_column *from, const struct sc
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
+/* Of a day that no time of the years 0001 to 9999 is in, a time that is refused later. */
+static int64_t midnight(int32_t day)
+{
+    return day < FIRST_DAY ? INT64_MIN : day > LAST_DAY ? INT64_MAX : day * CLOCK_DAY_US;
+}
+
 static void convert_numbers(enum conversion conversion, const struct column *from, void *values, uint32_t count)
 {
     int64_t *i64 = values;
@@ -45,7 +51,7 @@ static void convert_numbers(enum conversion conversion, const struct column *fro
         case CONVERT_I32_TO_I64: i64[i] = from->values.i32[i]; break;
         case CONVERT_I32_TO_DOUBLE: f64[i] = from->values.i32[i]; break;
         case CONVERT_FLOAT_TO_DOUBLE: f64[i] = (double)from->values.f32[i]; break;
-        case CONVERT_DAYS: i64[i] = from->values.i32[i] * CLOCK_DAY_US; break; /* 2^31 days do not overflow */
+        case CONVERT_DAYS: i64[i] = midnight(from->values.i32[i]); break;
         case CONVERT_NOT:
         case CONVERT_ABSENT:
         case CONVERT_DECIMAL:

@@ -1,3 +1,4 @@
+#include "common/base/clock.h"
 #include "common/parquet/sink.h"
 #include "common/parquet/writer.h"
 #include "tests/unit/ingest/fixture.h"
@@ -319,6 +320,35 @@ static void text_of_strings_and_json_is_looked_at(void **state)
     assert_int_equal(ingest_batch(ingest)->row_count, 1);
 }
 
+static void days_beyond_all_times_are_rejects(void **state)
+{
+    (void)state;
+    static const struct schema_column file_columns[] = {{.id = 1, .name = "ts", .type = COLUMN_TIMESTAMP},
+                                                        {.id = 2, .name = "t", .type = COLUMN_DATE, .nullable = true}};
+    static const struct schema file_schema = {
+        .version = 1, .column_count = 2, .columns = file_columns, .sort_key_count = 1};
+    static const int32_t days[] = {INT32_MIN, -719163, -719162, 2932896, 2932897, INT32_MAX};
+    AUTO(batch_free_auto) struct batch *batch = NULL;
+    AUTO(buf_done) struct buf file = {0};
+    struct ingest *made = NULL;
+    size_t rejects;
+    assert_int_equal(batch_new(&file_schema, COUNT(days), &batch, NULL), OK);
+    for (size_t i = 0; i < COUNT(days); i++) {
+        assert_int_equal(batch_row_begin(batch, NULL), OK);
+        batch_set_i64(batch, 0, INT64_C(1704067200000000));
+        batch_set_i32(batch, 1, days[i]);
+        assert_int_equal(batch_row_end(batch, NULL), OK);
+    }
+    write_file(batch, &file);
+    assert_int_equal(decode_file(&fixture_schema, &file, &fixture_limits, &made, NULL), OK);
+    AUTO(ingest_free_auto) struct ingest *ingest = made;
+    const struct ingest_reject *reject = ingest_rejects(ingest, &rejects);
+    assert_int_equal(rejects, 4);
+    assert_non_null(strstr(reject->reason, "expected a time in the years 0001 to 9999 but found "));
+    assert_int_equal(ingest_batch(ingest)->row_count, 2);
+    assert_int_equal(ingest_batch(ingest)->columns[TIME].values.i64[0], CLOCK_FIRST_US);
+}
+
 static void files_of_the_table_itself_meet_it_by_column_ids(void **state)
 {
     (void)state;
@@ -400,6 +430,7 @@ int main(void)
         cmocka_unit_test(types_that_do_not_are_refused_by_name),
         cmocka_unit_test(rows_that_cannot_be_the_table_s_are_rejects),
         cmocka_unit_test(text_of_strings_and_json_is_looked_at),
+        cmocka_unit_test(days_beyond_all_times_are_rejects),
         cmocka_unit_test(files_of_the_table_itself_meet_it_by_column_ids),
         cmocka_unit_test(a_file_without_what_the_table_needs_is_refused),
         cmocka_unit_test(bodies_that_are_no_file_or_too_much_are_errors),
