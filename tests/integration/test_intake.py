@@ -124,7 +124,7 @@ REFUSED = {
     "no table's name": ("/v1/tables/none/rows", "POST", {}, NDJSON_500, 400, "project.name"),
     "rejects": ("/v1/tables/demo.usr%24rejects/rows", "POST", {}, NDJSON_500, 400, "holds rejects"),
     "method": (None, "PUT", {}, NDJSON_500, 405, "POST"),
-    "content type": (None, "POST", {"Content-Type": "text/csv"}, NDJSON_500, 415, "text/csv"),
+    "content type": (None, "POST", {"Content-Type": "text/html"}, NDJSON_500, 415, "text/html"),
     "encoding": (None, "POST", {"Content-Encoding": "br"}, NDJSON_500, 415, "br"),
     "long key": (None, "POST", {"Idempotency-Key": "k" * 201}, NDJSON_500, 400, "1 to 200 characters but found 201"),
     "wait": ("/v1/tables/demo.usr/rows?wait=forever", "POST", {}, NDJSON_500, 400, 'wait="forever"'),
