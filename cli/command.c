@@ -13,6 +13,7 @@ const struct cli_group *const cli_groups[] = {
     &cli_group_explain,
     &cli_group_retention,
     &cli_group_store,
+    &cli_group_storages,
     &cli_group_holds,
     &cli_group_history,
     &cli_group_dead,

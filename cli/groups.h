@@ -11,6 +11,7 @@ extern const struct cli_group cli_group_status;     /* status.c */
 extern const struct cli_group cli_group_load;       /* load.c */
 extern const struct cli_group cli_group_explain;    /* explain.c */
 extern const struct cli_group cli_group_store;      /* fsck.c */
+extern const struct cli_group cli_group_storages;   /* storage.c */
 extern const struct cli_group cli_group_retention;  /* retention.c */
 extern const struct cli_group cli_group_holds;      /* hold.c */
 extern const struct cli_group cli_group_dead;       /* dead.c */

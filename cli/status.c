@@ -31,6 +31,10 @@ static const struct cli_column attempt_columns[] = {
     {"STATE", "state", CLI_STATE},       {"DONE", "rows_done", CLI_COUNT},     {"OF", "rows_total", CLI_COUNT},
     {"WORKER", "worker", CLI_TEXT},      {"BEGUN AGO", "created_at", CLI_AGE},
 };
+static const struct cli_column storage_columns[] = {
+    {"STORAGE", "storage", CLI_TEXT},    {"STATE", "state", CLI_STATE}, {"FINDING", "finding", CLI_STATE},
+    {"MARK", "catalog_mark", CLI_COUNT}, {"URL", "url", CLI_TEXT},
+};
 static const struct cli_column overdue_columns[] = {
     {"PAST RETENTION BUT KEPT", "table", CLI_TEXT},
     {"PARTITIONS", "partitions", CLI_COUNT},
@@ -48,6 +52,7 @@ static const struct {
     {"attempts", attempt_columns, CLI_LENGTH(attempt_columns), NULL},
     {"jobs", job_columns, CLI_LENGTH(job_columns), NULL},
     {"locks", lock_columns, CLI_LENGTH(lock_columns), NULL},
+    {"storages", storage_columns, CLI_LENGTH(storage_columns), NULL},
     {"overdue", overdue_columns, CLI_LENGTH(overdue_columns), NULL},
 };
 
@@ -59,6 +64,18 @@ static void print_warning(const struct cli *cli, const char *text, const char *d
         cli_put_tame(detail, stdout);
     }
     printf("%s\n\n", cli_colour_end(cli, CLI_RED));
+}
+
+/* A storage that is not the one that the catalog knows stops every deleter. */
+static void warn_of_storages(const struct cli *cli, struct json *storages)
+{
+    for (size_t i = 0; i < json_length(storages); i++) {
+        const char *finding = json_as_text(json_find(json_at(storages, i), "finding"), NULL);
+        const char *error = json_as_text(json_find(json_at(storages, i), "error"), NULL);
+        if (finding != NULL && error != NULL && strcmp(finding, "not_asked") != 0) {
+            print_warning(cli, "nothing is deleted until granary recover", error);
+        }
+    }
 }
 
 static void print_warnings(const struct cli *cli, struct json *status)
@@ -77,6 +94,7 @@ static void print_warnings(const struct cli *cli, struct json *status)
     if (store_ok != NULL && !json_as_bool(store_ok)) {
         print_warning(cli, "the object store does not answer", json_as_text(cli_member(status, "store.error"), NULL));
     }
+    warn_of_storages(cli, json_find(status, "storages"));
 }
 
 static enum err_code print_status(const struct cli *cli, struct json *status, struct error *err)

@@ -91,6 +91,7 @@ enum err_code catalog_deployment_set(struct catalog *catalog, const struct catal
     TRY(catalog_settings_arrays(settings, setting_count, arena, &arrays, err));
     TRY(catalog_settings_describe(&arrays, &details, err));
     TRY(catalog_begin(catalog, &transaction, err));
+    TRY(catalog_settings_check_storages(catalog, &arrays, err));
     TRY(catalog_tables_lock_all(transaction, arena, &before, &count, err));
     TRY(catalog_execute_expect(transaction, SQL_SET, CATALOG_VALUES(catalog_bool(true), SETTINGS_ARRAY_VALUES(&arrays)),
                                1, err));

@@ -5,6 +5,9 @@
 
 enum { SETTING_VALUE_BYTES = 64 };
 
+static const char SQL_NO_STORAGE[] = "select w.name from unnest(string_to_array($1, ',')) w(name)"
+                                     " where not exists (select from granary.storages s where s.name = w.name) limit 1";
+
 enum err_code catalog_settings_overlay(struct table_settings *settings, const char *json, struct error *err)
 {
     AUTO(json_free_auto) struct json *object = NULL;
@@ -82,4 +85,25 @@ enum err_code catalog_settings_describe(const struct settings_arrays *arrays, ch
         TRY(json_set_string(object, arrays->removed[i], NULL, err));
     }
     return json_dump_text(object, JSON_STYLE_SORTED, out, err);
+}
+
+static enum err_code check_storages(struct catalog *catalog, const char *names, struct error *err)
+{
+    AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
+    TRY(catalog_query(catalog, SQL_NO_STORAGE, CATALOG_VALUES(catalog_text(names)), &rows, err));
+    if (catalog_rows_count(rows) != 0) {
+        return err_set(err, ERR_INVALID, "no storage \"%s\"; hint: granary storage ls", catalog_get_text(rows, 0, 0));
+    }
+    return OK;
+}
+
+enum err_code catalog_settings_check_storages(struct catalog *catalog, const struct settings_arrays *arrays,
+                                              struct error *err)
+{
+    for (size_t i = 0; i < arrays->put_count; i++) {
+        if (strncmp(arrays->names[i], "storage.", strlen("storage.")) == 0) {
+            TRY(check_storages(catalog, arrays->values[i], err));
+        }
+    }
+    return OK;
 }

@@ -85,6 +85,7 @@ enum err_code catalog_table_create(struct catalog *catalog, const struct catalog
     }
     TRY(catalog_settings_arrays(table->settings, table->setting_count, arena, &settings, err));
     TRY(catalog_begin(catalog, &transaction, err));
+    TRY(catalog_settings_check_storages(catalog, &settings, err));
     TRY(insert_table(transaction, table, &table->table_id, NULL, table->name, &settings, table->schema_json, err));
     TRY(insert_companion(transaction, table, arena, err));
     TRY(record_settings(transaction, "table.create", table->actor, &table->table_id, &settings, err));
@@ -148,6 +149,7 @@ static enum err_code change_settings(struct catalog_transaction *transaction, co
 {
     struct table_record after;
 
+    TRY(catalog_settings_check_storages(catalog_in(transaction), settings, err));
     TRY(catalog_execute_expect(transaction, SQL_SET_SETTINGS,
                                CATALOG_VALUES(catalog_uuid(&before->table_id), SETTINGS_ARRAY_VALUES(settings)), 1,
                                err));

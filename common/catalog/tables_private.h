@@ -19,6 +19,9 @@ struct settings_arrays {
 /* Normalises and checks; the arrays live in the arena. */
 MUST_CHECK enum err_code catalog_settings_arrays(const struct catalog_setting *settings, size_t count,
                                                  struct arena *arena, struct settings_arrays *out, struct error *err);
+/* ERR_INVALID: storage.default or storage.spread would name a storage that there is not. */
+MUST_CHECK enum err_code catalog_settings_check_storages(struct catalog *catalog, const struct settings_arrays *arrays,
+                                                         struct error *err);
 /* An expression over a column `settings`, with removed as $2, names as $3, values as $4. */
 #define SQL_SETTINGS_CHANGE "(settings - $2::text[]) || jsonb_object($3::text[], $4::text[])"
 #define SETTINGS_ARRAY_VALUES(arrays)                                                              \

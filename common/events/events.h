@@ -14,7 +14,7 @@
 
 /* --- reap.v1, queue "reap": hints that these partitions may be reaped ------------------------------------------- */
 #define EVENT_REAP_TYPE "reap.v1"
-enum { EVENT_REAP_MAX = 500 };
+enum { EVENT_REAP_MAX = 1000 };
 struct event_reap_item {
     struct uuid partition_id;
     int64_t deactivated_at_us; /* the claim must find the same */
@@ -23,7 +23,7 @@ struct event_reap {
     struct uuid table_id;
     struct uuid claim_lock_id; /* nil in a fresh event; on the retry ladder the claim that goes on */
     int64_t claim_token;       /* 0 likewise */
-    size_t count;              /* 1..500 */
+    size_t count;              /* 1..1000 */
     struct event_reap_item *items;
 };
 MUST_CHECK enum err_code event_reap_encode(const struct event_reap *event, struct buf *out, struct error *err);

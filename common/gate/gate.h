@@ -62,4 +62,10 @@ struct gate_view {
 void gate_inspect(struct store *store, struct catalog *catalog, int32_t storage_id, const struct uuid *deployment_id,
                   struct gate_view *out);
 
+/* Makes this catalog's mark the highest again, in catalog and store, with an audit row: every other catalog that knows this
+ * store stops deleting. For findings GATE_STORE_AHEAD and GATE_OTHER_MARK, once somebody has looked. */
+MUST_CHECK enum err_code gate_adopt(struct store *store, struct catalog *catalog, int32_t storage_id,
+                                    const struct uuid *deployment_id, const char *reason, const char *actor,
+                                    struct error *err);
+
 #endif

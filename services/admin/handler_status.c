@@ -7,6 +7,7 @@
 #include "services/admin/handlers.h"
 #include "services/admin/plan.h"
 #include "services/admin/queues.h"
+#include "services/admin/recover.h"
 #include "services/admin/render.h"
 
 enum { TABLE_PAGE = 1000 };
@@ -160,6 +161,25 @@ static enum err_code render_store(struct call *call, const struct uuid *deployme
               : render_any_text(value, "error", fault.text, strlen(fault.text), err);
 }
 
+/* Whether each storage is the one that this catalog knows: where one is not, nothing is deleted anywhere. */
+static enum err_code render_storages(struct call *call, const struct uuid *deployment_id, struct json *object,
+                                     struct error *err)
+{
+    struct json *array;
+    struct catalog_storage *storages;
+    size_t count;
+    TRY(catalog_storages_load(call->catalog, call->arena, &storages, &count, err));
+    TRY(render_array(object, "storages", &array, err));
+    for (size_t i = 0; i < count; i++) {
+        struct json *item;
+        struct gate_view view;
+        TRY(render_item(array, &item, err));
+        TRY(recover_render(call, &storages[i], deployment_id, item, &view, err));
+        TRY(json_set_string(item, "state", catalog_storage_state_name(storages[i].state), err));
+    }
+    return OK;
+}
+
 /* --- overdue ------------------------------------------------------------------------------------------------------- */
 
 static const struct table_record *table_of(const struct table_record *tables, size_t count, const struct uuid *id)
@@ -242,5 +262,6 @@ enum err_code handle_status(void *context, struct http_request *request, struct 
     TRY(render_overdue(&call, object, err));
     TRY(render_cleaner(object, &cleaner, err));
     TRY(render_store(&call, &deployment.deployment_id, object, err));
+    TRY(render_storages(&call, &deployment.deployment_id, object, err));
     return call_reply(&call, 200, TAKE(object), err);
 }

@@ -21,6 +21,12 @@ http_handler handle_partition_undo, handle_partition_park, handle_partition_unpa
     handle_partition_unlock;
 /* handler_undo.c */
 http_handler handle_table_undo;
+/* handler_undrop.c */
+http_handler handle_table_undrop;
+/* handler_storages.c */
+http_handler handle_storage_list, handle_storage_add, handle_storage_set;
+/* handler_recover.c */
+http_handler handle_recover_show, handle_recover;
 /* handler_scan.c */
 http_handler handle_scan, handle_count;
 /* handler_plans.c */

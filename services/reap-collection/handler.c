@@ -1,4 +1,4 @@
-/* Reads what may be claimed, table by table, and says so to the reaper. The catalog is only read: a second collector, or a
+/* Reads what may be claimed, an event of each table in turn, and says so to the reaper. The catalog is only read: a second collector, or a
  * second run before the reaper came by, publishes the same hints again, and the reaper's claims take each partition once. */
 #include "services/reap-collection/handler.h"
 
@@ -10,6 +10,7 @@
 #include "common/hints/hints.h"
 #include "common/log/log.h"
 #include "services/reap-collection/config.h"
+#include "services/reap-collection/plan.h"
 
 enum { TABLES_PAGE = 100 };
 
@@ -61,42 +62,53 @@ void reap_collection_close(void *state)
     }
 }
 
-static enum err_code collect_table(struct service *service, struct collection *collection, const struct uuid *table_id,
-                                   struct progress *progress, struct error *err)
+/* One event of a table. *out_last: how far it came, NULL when there is no more; in the arena. */
+static enum err_code collect_some(struct collection *collection, const struct collection_turn *turn,
+                                  struct progress *progress, struct arena *arena,
+                                  const struct catalog_reap_item **out_last, struct error *err)
 {
-    AUTO(arena_free_auto) struct arena *arena = arena_new(64 << 10);
     struct table_record table;
-    struct catalog_reap_item last;
-    const struct catalog_reap_item *after = NULL;
+    struct catalog_reap_item *items;
     const size_t limit = (size_t)collection->config->batch;
-    if (arena == NULL) {
-        return err_no_memory(err, 64 << 10);
-    }
-    TRY(catalog_table_load(collection->catalog, table_id, arena, &table, err));
+    size_t count;
+    bool room;
+    TRY(catalog_table_load(collection->catalog, &turn->table_id, arena, &table, err));
     const struct catalog_reap_graces graces = catalog_reap_graces_of(&table.settings);
-    while (!service_stopping(service)) {
-        struct catalog_reap_item *items;
-        size_t count;
-        bool room;
-        arena_reset(arena);
-        TRY(catalog_reap_collect(collection->catalog, table_id, &graces, after, limit, arena, &items, &count, err));
-        if (count == 0) {
-            return OK;
+    TRY(catalog_reap_collect(collection->catalog, &turn->table_id, &graces, turn->begun ? &turn->last : NULL, limit,
+                             arena, &items, &count, err));
+    *out_last = NULL;
+    if (count == 0) {
+        return OK;
+    }
+    TRY(hints_have_room(&collection->bus, collection->config->max_backlog, &room, err));
+    if (!room) {
+        progress->backlog_full = true;
+        return OK;
+    }
+    FAULT_POINT("collection.before_publish");
+    TRY(hints_publish(collection->publisher, &turn->table_id, items, count, err));
+    FAULT_POINT("collection.after_publish");
+    progress->events++;
+    progress->partitions += (int64_t)count;
+    *out_last = count < limit ? NULL : &items[count - 1];
+    return OK;
+}
+
+static enum err_code list_tables(struct collection *collection, struct collection_turns *turns, struct error *err)
+{
+    struct uuid last;
+    const struct uuid *after = NULL;
+    for (size_t count = TABLES_PAGE; count == TABLES_PAGE;) {
+        AUTO(arena_free_auto) struct arena *arena = arena_new(0);
+        struct uuid *tables;
+        if (arena == NULL) {
+            return err_no_memory(err, 4096);
         }
-        TRY(hints_have_room(&collection->bus, collection->config->max_backlog, &room, err));
-        if (!room) {
-            progress->backlog_full = true;
-            return OK;
+        TRY(catalog_reap_tables(collection->catalog, after, TABLES_PAGE, arena, &tables, &count, err));
+        for (size_t i = 0; i < count; i++) {
+            TRY(collection_turns_add(turns, &tables[i], err));
+            last = tables[i];
         }
-        FAULT_POINT("collection.before_publish");
-        TRY(hints_publish(collection->publisher, table_id, items, count, err));
-        FAULT_POINT("collection.after_publish");
-        progress->events++;
-        progress->partitions += (int64_t)count;
-        if (count < limit) {
-            return OK;
-        }
-        last = items[count - 1];
         after = &last;
     }
     return OK;
@@ -106,30 +118,26 @@ static enum err_code collect_table(struct service *service, struct collection *c
 static enum err_code collect_all(struct service *service, struct collection *collection, struct progress *progress,
                                  enum service_exit *out_exit, struct error *err)
 {
-    struct uuid last;
-    const struct uuid *after = NULL;
-    for (;;) {
-        AUTO(arena_free_auto) struct arena *arena = arena_new(0);
-        struct uuid *tables;
-        size_t count;
-        if (arena == NULL) {
-            return err_no_memory(err, 4096);
-        }
-        TRY(catalog_reap_tables(collection->catalog, after, TABLES_PAGE, arena, &tables, &count, err));
-        for (size_t i = 0; i < count && !progress->backlog_full && !service_stopping(service); i++) {
-            struct error table_err = {0};
-            progress->tables++;
-            if (collect_table(service, collection, &tables[i], progress, &table_err) != OK) {
-                log_warn("a table could not be collected", LOG_UUID("table_id", &tables[i]), LOG_ERR(&table_err));
-                *out_exit = SERVICE_PARTIAL;
-            }
-        }
-        if (count < TABLES_PAGE || progress->backlog_full || service_stopping(service)) {
-            return OK;
-        }
-        last = tables[count - 1];
-        after = &last;
+    AUTO(collection_turns_done) struct collection_turns turns = {0};
+    AUTO(arena_free_auto) struct arena *arena = arena_new(64 << 10);
+    struct collection_turn *turn;
+    if (arena == NULL) {
+        return err_no_memory(err, 64 << 10);
     }
+    TRY(list_tables(collection, &turns, err));
+    progress->tables = (int64_t)turns.count;
+    collection_turns_begin(&turns, (uint64_t)clock_monotonic_us());
+    while ((turn = collection_turns_take(&turns)) != NULL && !progress->backlog_full && !service_stopping(service)) {
+        const struct catalog_reap_item *last = NULL;
+        struct error table_err = {0};
+        arena_reset(arena);
+        if (collect_some(collection, turn, progress, arena, &last, &table_err) != OK) {
+            log_warn("a table could not be collected", LOG_UUID("table_id", &turn->table_id), LOG_ERR(&table_err));
+            *out_exit = SERVICE_PARTIAL;
+        }
+        collection_turns_give(&turns, last);
+    }
+    return OK;
 }
 
 static void tell(struct service *service, struct collection *collection, int64_t started_us,
