@@ -51,7 +51,7 @@ static bool decide_time(const struct infer_tally *tally, struct infer_column *ou
 static void decide_text(const struct infer_tally *tally, struct infer_column *out, const char **out_why)
 {
     out->type = COLUMN_STRING;
-    *out_why = "not all of the %" PRIu64 " values are something narrower";
+    *out_why = "no narrower type fits all %" PRIu64 " values";
     if (tally->may_be_bool) {
         out->type = COLUMN_BOOL;
         *out_why = "all %" PRIu64 " values are true or false";
