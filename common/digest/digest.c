@@ -11,6 +11,8 @@
 #include <xxhash.h>
 #include <zlib.h>
 
+#include "common/digest/crc32.h"
+
 enum { SHA1_BYTES = 20, HMAC_BLOCK_BYTES = 64 };
 
 static struct {
@@ -135,7 +137,10 @@ void digest_hmac_sha256(const void *key, size_t key_length, const void *data, si
 
 uint32_t digest_crc32(uint32_t crc, const void *data, size_t length)
 {
-    return length == 0 ? crc : (uint32_t)crc32_z(crc, data, length); /* zlib takes a NULL as "start over" */
+    size_t done = digest_crc32_fold(&crc, data, length), left = length - done;
+    return left == 0
+               ? crc
+               : (uint32_t)crc32_z(crc, (const uint8_t *)data + done, left); /* zlib takes a NULL as "start over" */
 }
 
 uint64_t digest_xxh64(const void *data, size_t length, uint64_t seed)

@@ -78,6 +78,36 @@ static void md5_and_crc32_match_the_published_vectors(void **state)
     assert_int_equal(digest_crc32(0xcbf43926, NULL, 0), 0xcbf43926);
 }
 
+/* Bit by bit, as it is defined. */
+static uint32_t slow_crc32(const uint8_t *data, size_t length)
+{
+    uint32_t state = UINT32_MAX;
+    for (size_t i = 0; i < length; i++) {
+        state ^= data[i];
+        for (int bit = 0; bit < 8; bit++) {
+            state = state >> 1 ^ ((state & 1) != 0 ? 0xedb88320U : 0);
+        }
+    }
+    return ~state;
+}
+
+static void crc32_is_the_same_of_any_length_from_any_place_and_in_pieces(void **state)
+{
+    (void)state;
+    static uint8_t data[1200];
+    uint32_t word = 1;
+    for (size_t i = 0; i < sizeof data; i++) {
+        word = word * 1664525 + 1013904223;
+        data[i] = (uint8_t)(word >> 24);
+    }
+    for (size_t length = 0; length < 1100; length += length < 400 ? 1 : 7) {
+        size_t first = length % 17, cut = length * 2 / 3;
+        uint32_t expected = slow_crc32(data + first, length);
+        assert_int_equal(digest_crc32(0, data + first, length), expected);
+        assert_int_equal(digest_crc32(digest_crc32(0, data + first, cut), data + first + cut, length - cut), expected);
+    }
+}
+
 static void xxhash_matches_the_published_values(void **state)
 {
     (void)state;
@@ -117,6 +147,7 @@ int main(void)
         cmocka_unit_test(a_stream_gives_the_hash_of_all_pieces_and_starts_over),
         cmocka_unit_test(hmac_matches_the_published_vectors),
         cmocka_unit_test(md5_and_crc32_match_the_published_vectors),
+        cmocka_unit_test(crc32_is_the_same_of_any_length_from_any_place_and_in_pieces),
         cmocka_unit_test(xxhash_matches_the_published_values),
         cmocka_unit_test(uuid_v5_matches_the_value_of_rfc_9562),
         cmocka_unit_test(equal_compares_every_byte),
