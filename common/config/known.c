@@ -47,9 +47,9 @@ static const char *const shared_names[] = {
 };
 
 static const char *const service_prefixes[] = {
-    "GRANARY_INTAKE_", "GRANARY_WRITER_",  "GRANARY_MERGE_",  "GRANARY_REWRITER_",   "GRANARY_ALTER_",
-    "GRANARY_DECAY_",  "GRANARY_CLEANUP_", "GRANARY_REAPER_", "GRANARY_COLLECTION_", "GRANARY_CLEANER_",
-    "GRANARY_ADMIN_",  "GRANARY_MIGRATE_",
+    "GRANARY_INTAKE_",     "GRANARY_WRITER_",  "GRANARY_MERGE_",   "GRANARY_REWRITER_",
+    "GRANARY_ALTER_",      "GRANARY_DECAY_",   "GRANARY_CLEANUP_", "GRANARY_REAPER_",
+    "GRANARY_COLLECTION_", "GRANARY_CLEANER_", "GRANARY_ADMIN_",   "GRANARY_MIGRATE_",
 };
 
 static bool starts_with(const char *text, const char *prefix)

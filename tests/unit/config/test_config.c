@@ -269,15 +269,16 @@ static void values_are_printed_as_they_are_written_and_secrets_never(void **stat
     AUTO(load_done) struct load l = {0};
     load(&l);
     AUTO(free_auto) char *text = NULL;
-    assert_string_equal(printed(print_values, &l.sample, &text),
-                        "GRANARY_REAPER_NAME=\nGRANARY_REAPER_BATCH=500\nGRANARY_REAPER_SHARE=-3\n"
-                        "GRANARY_REAPER_DRY=false\nGRANARY_REAPER_WAIT=5s\nGRANARY_REAPER_AGE=1d\n"
-                        "GRANARY_REAPER_SIZE=64MiB\nGRANARY_REAPER_MODE=slow\nGRANARY_REAPER_KEY=(set)\n"
-                        "GRANARY_STORE_URL=file:///data\nGRANARY_STORE_CA_FILE=\nGRANARY_STORE_CREDENTIALS_DIR=\n"
-                        "GRANARY_STORE_ACCESS_KEY_ID=\nGRANARY_STORE_SECRET_ACCESS_KEY=(not set)\n"
-                        "GRANARY_STORE_SESSION_TOKEN=(not set)\nGRANARY_STORE_PART_SIZE=16MiB\nGRANARY_STORE_CONNECTIONS=4\n"
-                        "GRANARY_STORE_CONNECT_TIMEOUT=5s\nGRANARY_STORE_STALL_TIMEOUT=30s\n"
-                        "GRANARY_STORE_RETRY_FOR=1m\nGRANARY_STORE_DELETE_RATE=3000\n");
+    assert_string_equal(
+        printed(print_values, &l.sample, &text),
+        "GRANARY_REAPER_NAME=\nGRANARY_REAPER_BATCH=500\nGRANARY_REAPER_SHARE=-3\n"
+        "GRANARY_REAPER_DRY=false\nGRANARY_REAPER_WAIT=5s\nGRANARY_REAPER_AGE=1d\n"
+        "GRANARY_REAPER_SIZE=64MiB\nGRANARY_REAPER_MODE=slow\nGRANARY_REAPER_KEY=(set)\n"
+        "GRANARY_STORE_URL=file:///data\nGRANARY_STORE_CA_FILE=\nGRANARY_STORE_CREDENTIALS_DIR=\n"
+        "GRANARY_STORE_ACCESS_KEY_ID=\nGRANARY_STORE_SECRET_ACCESS_KEY=(not set)\n"
+        "GRANARY_STORE_SESSION_TOKEN=(not set)\nGRANARY_STORE_PART_SIZE=16MiB\nGRANARY_STORE_CONNECTIONS=4\n"
+        "GRANARY_STORE_CONNECT_TIMEOUT=5s\nGRANARY_STORE_STALL_TIMEOUT=30s\n"
+        "GRANARY_STORE_RETRY_FOR=1m\nGRANARY_STORE_DELETE_RATE=3000\n");
 }
 
 static void help_and_markdown_show_kind_bounds_and_default(void **state)
