@@ -137,8 +137,10 @@ static bool set_json(struct row_parser *parser, uint32_t column, const struct sc
 {
     static const char null[] = "null";
     const uint8_t *row_end = parser->end;
+    const uint8_t *readable_end = parser->readable_end;
     const uint8_t *field_end = parser->field_end;
     parser->end = value->end;
+    parser->readable_end = value->end + 1; /* the value may lie outside the row */
     parser->field_end = NULL;
     const uint8_t *start = row_skip_space(parser, value->start);
     const uint8_t *stop = ingest_skip_value(parser, (int)column, start);
@@ -147,6 +149,7 @@ static bool set_json(struct row_parser *parser, uint32_t column, const struct sc
         behind = ingest_bad_value(parser, (int)column, "the end of the field", behind);
     }
     parser->end = row_end;
+    parser->readable_end = readable_end;
     parser->field_end = field_end;
     if (behind == NULL) {
         return false;

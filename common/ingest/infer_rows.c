@@ -52,7 +52,7 @@ static enum err_code add_column(struct infer_tallies *tallies, const char *name,
         tallies->capacity = capacity;
     }
     struct infer_tally *tally = &tallies->items[tallies->count];
-    infer_tally_init(tally);
+    infer_tally_init(tally, &tallies->formats);
     tally->source = arena_strndup(tallies->arena, name, length);
     tally->name = arena_strdup(tallies->arena, identifier);
     if (tally->source == NULL || tally->name == NULL) {
@@ -302,6 +302,7 @@ enum err_code infer_tallies_gather(struct infer_tallies *tallies, const struct i
         .splitter = {.format = options->ingest.format, .keep_bytes = limits.max_row_bytes, .take = take_row},
         .parser = {.limits = &limits},
     };
+    infer_formats_init(&tallies->formats);
     csv.has_no_header = false; /* columns are made of the first row either way */
     TRY(ingest_csv_init(&sampler.csv, &csv, NULL, err));
     sampler.csv.needs_header = options->ingest.format == INGEST_CSV;

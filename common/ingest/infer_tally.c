@@ -31,20 +31,18 @@ const char *const infer_patterns[INFER_PATTERN_COUNT] = {
     "strftime:%d %b %Y",
 };
 
-static uint32_t all_patterns(bool dates_only)
+void infer_formats_init(struct infer_formats *formats)
 {
-    uint32_t bits = 0;
+    *formats = (struct infer_formats){0};
     for (uint32_t i = 0; i < INFER_PATTERN_COUNT; i++) {
-        struct timestamp_format format;
-        if (timestamp_format_parse(infer_patterns[i], &format, NULL) == OK &&
-            (!dates_only || !timestamp_format_has_time(&format))) {
-            bits |= UINT32_C(1) << i;
+        if (timestamp_format_parse(infer_patterns[i], &formats->items[i], NULL) == OK) {
+            formats->all |= UINT32_C(1) << i;
+            formats->dates |= (uint32_t)!timestamp_format_has_time(&formats->items[i]) << i;
         }
     }
-    return bits;
 }
 
-void infer_tally_init(struct infer_tally *tally)
+void infer_tally_init(struct infer_tally *tally, const struct infer_formats *formats)
 {
     *tally = (struct infer_tally){
         .may_be_bool = true,
@@ -52,8 +50,9 @@ void infer_tally_init(struct infer_tally *tally)
         .may_be_real = true,
         .may_be_uuid = true,
         .may_be_date = true,
-        .patterns = all_patterns(false),
-        .date_patterns = all_patterns(true),
+        .formats = formats,
+        .patterns = formats->all,
+        .date_patterns = formats->dates,
         .min = INT64_MAX,
         .max = INT64_MIN,
     };
@@ -120,10 +119,8 @@ static void add_time_text(struct infer_tally *tally, const uint8_t *text, size_t
     enum { DATE_BYTES = 10 };
     int64_t time_us;
     for (uint32_t i = 0; tally->patterns >> i != 0; i++) {
-        struct timestamp_format format;
         if ((tally->patterns >> i & 1) != 0 &&
-            (timestamp_format_parse(infer_patterns[i], &format, NULL) != OK ||
-             timestamp_parse(&format, (const char *)text, length, &time_us) != CLOCK_FAULT_NONE)) {
+            timestamp_parse(&tally->formats->items[i], (const char *)text, length, &time_us) != CLOCK_FAULT_NONE) {
             tally->patterns &= ~(UINT32_C(1) << i);
         }
     }

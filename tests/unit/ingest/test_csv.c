@@ -191,6 +191,8 @@ static void good_values_arrive_exactly(void **state)
         {JSON, "5", "5"},
         {JSON, "null", "null"},
         {JSON, "\" [1,\"\"a\"\"] \"", "[1,\"a\"]"},
+        {JSON, "\"\"\"as long as the memory behind it: .............................\"\"\"",
+         "\"as long as the memory behind it: .............................\""},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO(ingest_free_auto) struct ingest *ingest = decode(&plain, cases[i].column, cases[i].field);
