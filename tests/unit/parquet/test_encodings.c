@@ -75,6 +75,31 @@ static void validity_bits_become_levels_from_any_place(void **state)
     }
 }
 
+static void levels_of_long_ago_begin_with_the_highest_bit(void **state)
+{
+    (void)state;
+    static const uint8_t packed[] = {0xb1, 0x80}, expected[] = {1, 0, 1, 1, 0, 0, 0, 1, 1, 0};
+    uint8_t levels[10];
+    assert_int_equal(parquet_bit_packed_decode_bits(packed, levels, 10), 5);
+    assert_memory_equal(levels, expected, sizeof levels);
+}
+
+static void runs_wider_than_they_say_are_corrupt_and_empty_ones_are_nothing(void **state)
+{
+    (void)state;
+    static const uint8_t wide[] = {0x08, 0xc8}, empty[] = {0x00, 0x01, 0x01, 0x08, 0x01};
+    uint32_t values[4];
+    size_t ones;
+    uint8_t levels[4];
+    struct error err = {0};
+    struct encoded in = {wide, wide + sizeof wide};
+    assert_int_equal(parquet_rle_decode(in, 1, values, 4, &err), ERR_CORRUPT);
+    assert_non_null(strstr(err.text, "a run of a value of 1 bits but found 200"));
+    in = (struct encoded){empty, empty + sizeof empty};
+    assert_int_equal(parquet_rle_decode_bits(in, levels, 4, &ones, NULL), OK);
+    assert_int_equal(ones, 4);
+}
+
 static int64_t delta_value(size_t i, int kind, uint64_t *random)
 {
     switch (kind) {
@@ -255,6 +280,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_come_back_in_every_width),
         cmocka_unit_test(a_run_is_written_as_the_specification_shows),
+        cmocka_unit_test(levels_of_long_ago_begin_with_the_highest_bit),
+        cmocka_unit_test(runs_wider_than_they_say_are_corrupt_and_empty_ones_are_nothing),
         cmocka_unit_test(validity_bits_become_levels_from_any_place),
         cmocka_unit_test(deltas_come_back_even_when_they_wrap_around),
         cmocka_unit_test(deltas_of_int32_never_take_more_than_32_bits),
