@@ -6,6 +6,7 @@ intake   rows over HTTP
 merge    partitions into one
 files    Parquet files on one thread
 retire   decay and reap
+cleaner  store and catalog compared
 """
 
 import os

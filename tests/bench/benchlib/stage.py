@@ -85,10 +85,10 @@ class Stage:
         self.postgres.sql(f'create database "{database}" template "{template}" strategy file_copy owner granary_owner')
 
 
-def tool(name, *arguments, input=None):
-    """Runs one of the C programs beside the benches. Returns what it printed."""
-    answer = subprocess.run([BUILD / "bench" / name, *map(str, arguments)], input=input, capture_output=True,
-                            text=True, check=False)
+def tool(name, *arguments, input=None, env=None, folder="bench"):
+    """Runs one of the C programs beside the benches, or with folder="tools" of the tests. Returns what it printed."""
+    answer = subprocess.run([BUILD / folder / name, *map(str, arguments)], input=input, capture_output=True,
+                            text=True, check=False, env=env)
     if answer.returncode:
         raise RuntimeError(f"{name}: exit code {answer.returncode}: {answer.stderr.strip()}")
     return answer.stdout
