@@ -67,6 +67,15 @@ static const char SQL_PRUNE_ATTEMPTS[] =
 static const char SQL_PRUNE_RECEIPTS[] =
     "delete from granary.receipts where receipt_id in ("
     "  select r.receipt_id from granary.receipts r where r.deleted_at < clock_timestamp() - $1::interval limit $2)";
+static const char SQL_PRUNE_ORPHAN_RECEIPTS[] = "delete from granary.orphan_receipts where receipt_id in ("
+                                                "  select r.receipt_id from granary.orphan_receipts r where "
+                                                "r.deleted_at < clock_timestamp() - $1::interval limit $2)";
+/* The last one that nothing stood against stays, however old: the next is compared with it. */
+static const char SQL_PRUNE_CLEANER_RUNS[] =
+    "delete from granary.cleaner_runs where run_id in ("
+    "  select r.run_id from granary.cleaner_runs r where r.saved_at < clock_timestamp() - $1::interval"
+    "    and exists (select from granary.cleaner_runs l where l.storage_id = r.storage_id and l.run_id > r.run_id"
+    "                and l.finished_at is not null and l.verdict is null) limit $2)";
 static const char SQL_PRUNE_AUDIT[] =
     "delete from granary.audit_log where audit_id in ("
     "  select a.audit_id from granary.audit_log a where a.at < clock_timestamp() - $1::interval limit $2)";
@@ -193,6 +202,8 @@ enum err_code catalog_cleanup_prune(struct catalog *catalog, const struct catalo
     TRY(prune(catalog, SQL_PRUNE_LINEAGE, ages->attempts_us, limit, &pruned.lineage, err));
     TRY(prune(catalog, SQL_PRUNE_ATTEMPTS, ages->attempts_us, limit, &pruned.attempts, err));
     TRY(prune(catalog, SQL_PRUNE_RECEIPTS, ages->receipts_us, limit, &pruned.receipts, err));
+    TRY(prune(catalog, SQL_PRUNE_ORPHAN_RECEIPTS, ages->receipts_us, limit, &pruned.orphan_receipts, err));
+    TRY(prune(catalog, SQL_PRUNE_CLEANER_RUNS, ages->job_runs_us, limit, &pruned.cleaner_runs, err));
     TRY(prune(catalog, SQL_PRUNE_AUDIT, ages->audit_us, limit, &pruned.audit, err));
     TRY(prune(catalog, SQL_PRUNE_JOB_RUNS, ages->job_runs_us, limit, &pruned.job_runs, err));
     TRY(prune(catalog, SQL_PRUNE_PLANS, ages->job_runs_us, limit, &pruned.plans, err));

@@ -32,7 +32,7 @@ struct catalog_prune_ages { /* how long each is kept; CLOCK_NEVER keeps it for e
     int64_t attempts_us, receipts_us, audit_us, job_runs_us, batch_ids_us;
 };
 struct catalog_pruned {
-    uint64_t attempts, lineage, receipts, audit, job_runs, plans;
+    uint64_t attempts, lineage, receipts, orphan_receipts, cleaner_runs, audit, job_runs, plans;
     int64_t batch_days;
 };
 /* Lineage goes with the attempt that made it, once neither parent nor child has a row. */

@@ -5,98 +5,11 @@ import os
 import time
 import uuid
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 from harness.life import Life
+from harness.shelf import CLEANER, DELETE, FINDINGS, KILLED, OLD, REFUSED, STEP, YOUNG, Shelf, uuid7
 from harness.stack import wait_until
-from harness.table import Table
-
-CLEANER = "partition-cleaner"
-DELETE = {"GRANARY_CLEANER_DELETE": "true", "GRANARY_CLEANER_MAX_ORPHAN_PERCENT": "100"}
-STEP = {**DELETE, "GRANARY_CLEANER_PAGE": "1", "GRANARY_CLEANER_BATCH": "1"}
-OLD, YOUNG = 2 * 86400, 3600
-DAY = "2026-11-01"
-FINDINGS, REFUSED, KILLED = 2, 3, -9
-
-
-def uuid7(age_seconds=0):
-    """An id that was made so long ago."""
-    milliseconds = int((time.time() - age_seconds) * 1000)
-    return uuid.UUID(int=milliseconds << 80 | 7 << 76 | uuid.uuid4().int & ~(3 << 62) & (1 << 76) - 1 | 2 << 62)
-
-
-class Shelf:
-    """A table whose partitions are planted: rows as a writer leaves them, and objects as long as they say."""
-
-    def __init__(self, stack, name="usr"):
-        self.stack = stack
-        self.table = Table(stack, name)
-        stack.mark()
-
-    def key(self, partition, table=None, day=DAY):
-        return f"{table or self.table.id}/{day}/{partition}.parquet"
-
-    def put(self, key, size=64, age=OLD, root=None):
-        path = Path(root or self.stack.store) / key
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"x" * size)
-        os.utime(path, (time.time() - age,) * 2)
-        return path
-
-    def row(self, partition=None, size=64, path=None, active=True):
-        partition, lock = partition or uuid7(), uuid.uuid4()
-        path = path or self.key(partition)
-        self.stack.sql("insert into granary.locks (lock_id, kind, owner, expires_at)"
-                       " values (%s, 'write', 'test', now() + interval '1 hour')", (lock,))
-        self.stack.sql(
-            "insert into granary.partitions (partition_id, table_id, schema_version, min_timestamp, max_timestamp, path,"
-            " row_count, data_bytes, memory_bytes, active, lock_id, lock_kind, origin)"
-            " values (%s, %s, 1, %s, %s, %s, 10, 0, 200, false, %s, 'write', 'intake')",
-            (partition, self.table.id, f"{DAY}T00:00Z", f"{DAY}T01:00Z", path, lock))
-        if active:
-            self.stack.sql("update granary.partitions set active = true, lock_id = null, lock_kind = null,"
-                           " data_bytes = %s, sha256 = decode(repeat('ab', 32), 'hex') where partition_id = %s",
-                           (size, partition))
-        return path
-
-    def plant(self, count=1):
-        """Partitions with all that belongs to them. Returns their keys."""
-        keys = [self.row() for _ in range(count)]
-        for key in keys:
-            self.put(key)
-        return keys
-
-    def orphan(self, age=OLD, size=64, **options):
-        key = self.key(uuid7(age), **options)
-        self.put(key, size, age)
-        return key
-
-    def clean(self, expect=0, env=None, **options):
-        """Runs the cleaner; returns what it counted."""
-        self.stack.job(CLEANER, env=DELETE if env is None else env, expect=expect, **options)
-        return self.last_run()["counts"] if expect != KILLED else None
-
-    def last_run(self):
-        return self.stack.sql("select exit_code, counts, error from granary.job_runs where job = %s"
-                              " order by run_id desc limit 1", (CLEANER,))[0]
-
-    def there(self, key):
-        return (self.stack.store / key).exists()
-
-    def orphans(self):
-        return {row["path"]: row for row in self.stack.sql("select * from granary.orphans")}
-
-    def receipts(self):
-        return {row["path"]: row for row in self.stack.sql("select * from granary.orphan_receipts order by receipt_id")}
-
-    def lose_rows(self, paths=None):
-        """As a catalog that was restored, or is another's: rows go without the guard and without receipts."""
-        connection = self.stack.connection("postgres", fresh=True)
-        with connection.cursor() as cursor:
-            cursor.execute("set session_replication_role = replica")
-            cursor.execute("delete from granary.partitions where %s::text[] is null or path = any(%s)", (paths, paths))
-        connection.close()
 
 
 @pytest.fixture
@@ -229,10 +142,7 @@ def test_a_missing_object_is_told_everywhere_and_its_row_stays(stack, shelf):
 def test_metrics_show_what_the_last_run_found(stack, shelf):
     shelf.plant(2)
     shelf.orphan(size=77)
-    program = stack.service(CLEANER, wait=False)
-    program.kill9()
-    program = stack._start(CLEANER, ["--every", "1h"], {}, None)
-    program.wait_ready()
+    program = stack.begin(CLEANER, "--every", "1h").wait_ready()
     wait_until(lambda: "granary_cleaner_orphan_bytes 77" in program.request("GET", "/metrics").text, 30,
                "the run to be counted")
     text = program.request("GET", "/metrics").text
@@ -311,7 +221,7 @@ def test_a_catalog_that_goes_away_in_the_middle_costs_nothing_but_time(stack, sh
     shelf.plant(3)
     orphans = [shelf.orphan() for _ in range(3)]
     held = tmp_path / "held"
-    program = stack._start(CLEANER, [], STEP, f"cleaner.after_save=hold:{held}")
+    program = stack.begin(CLEANER, env=STEP, fault=f"cleaner.after_save=hold:{held}")
     wait_until(held.exists, 30, "the cleaner to be in the middle")
     proxy.refuse()
     held.unlink()
@@ -327,7 +237,7 @@ def test_a_row_that_appears_before_the_delete_saves_its_object(stack, shelf, tmp
     shelf.plant(1)
     late, orphan = sorted([shelf.orphan(), shelf.orphan()])
     held = tmp_path / "held"
-    program = stack._start(CLEANER, [], DELETE, f"cleaner.after_finish=hold:{held}")
+    program = stack.begin(CLEANER, env=DELETE, fault=f"cleaner.after_finish=hold:{held}")
     wait_until(held.exists, 30, "the comparison to be over")
     shelf.row(partition=late[-44:-8])
     held.unlink()
@@ -341,7 +251,7 @@ def test_a_pause_in_the_middle_of_deleting_stops_it(stack, shelf, tmp_path):
     orphans = [shelf.orphan() for _ in range(3)]
     held = tmp_path / "held"
     stack.allow_errors("run failed")
-    program = stack._start(CLEANER, [], STEP, f"cleaner.after_delete=hold:{held}")
+    program = stack.begin(CLEANER, env=STEP, fault=f"cleaner.after_delete=hold:{held}")
     wait_until(held.exists, 30, "the first to be deleted")
     stop_by_pause(shelf)
     held.unlink()
@@ -353,7 +263,7 @@ def test_two_cleaners_do_not_get_in_each_others_way(stack, shelf, tmp_path):
     shelf.plant(1)
     shelf.orphan()
     held = tmp_path / "held"
-    first = stack._start(CLEANER, [], STEP, f"cleaner.after_save=hold:{held}")
+    first = stack.begin(CLEANER, env=STEP, fault=f"cleaner.after_save=hold:{held}")
     wait_until(held.exists, 30, "the first to be in the middle")
     assert shelf.clean(expect=0)["objects"] == 0
     held.unlink()
@@ -363,8 +273,7 @@ def test_two_cleaners_do_not_get_in_each_others_way(stack, shelf, tmp_path):
 
 # --- interruptions ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("point, resumed, receipts", [
-    ("cleaner.after_save=kill@2", 1, 3), ("cleaner.after_compare=kill", 1, 3), ("cleaner.before_finish=kill", 1, 3),
-    ("cleaner.after_finish=kill", 0, 3), ("cleaner.before_delete=kill", 0, 4), ("cleaner.after_delete=kill", 0, 3),
+    ("cleaner.after_save=kill@2", 1, 3), ("cleaner.before_finish=kill", 1, 3), ("cleaner.before_delete=kill", 0, 4),
 ])
 def test_a_run_that_was_killed_is_gone_on_with(shelf, point, resumed, receipts):
     named = shelf.plant(4)
@@ -385,6 +294,18 @@ def test_a_run_that_was_interrupted_too_long_ago_is_not_gone_on_with(shelf):
     shelf.clean(expect=KILLED, env=STEP, fault="cleaner.after_save=kill")
     shelf.stack.sql("update granary.cleaner_runs set started_at = started_at - interval '25 hours'")
     assert shelf.clean(expect=0)["resumed"] == 0
+
+
+def test_what_the_cleaner_keeps_is_pruned_but_for_the_run_to_compare_with(stack, shelf):
+    shelf.plant(1)
+    shelf.orphan()
+    for _ in range(3):
+        shelf.clean()
+    stack.sql("update granary.cleaner_runs set saved_at = saved_at - interval '40 days'")
+    stack.sql("update granary.orphan_receipts set deleted_at = deleted_at - interval '500 days'")
+    stack.job("merge-cleanup")
+    assert stack.sql_value("select count(*) from granary.orphan_receipts") == 0
+    assert stack.sql_value("select array_agg(verdict is null) from granary.cleaner_runs") == [True]
 
 
 # --- neighbours -------------------------------------------------------------------------------------------------------
