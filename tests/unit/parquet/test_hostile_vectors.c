@@ -85,8 +85,8 @@ static void break_file(const char *name)
         cut_off(&file.bytes, at, name);
         change(&file, at, name);
     }
-    for (size_t at = length - length % 512 - 512; length > 1024 && step > 1 && at < length;
-         at++) { /* the footer's end */
+    for (size_t at = step > 1 ? length - most / 2 : length; at < length;
+         at++) { /* most of what can be said is at the end */
         change(&file, at, name);
     }
 }

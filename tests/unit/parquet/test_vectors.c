@@ -260,6 +260,35 @@ static void times_of_spark_beyond_its_own_range_are_unwrapped(void **state)
     assert_true(column_is_null(&batch->columns[0], 4));
 }
 
+/* Both values are within the bounds of the only row group. */
+static void bloom_filters_of_other_writers_are_asked(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"data/data_index_bloom_encoding_stats.parquet",
+                                        "data/data_index_bloom_encoding_with_length.parquet"};
+    static const struct {
+        const char *text;
+        size_t skipped;
+    } questions[] = {{"String = 'dog'", 0}, {"String = 'cat'", 1}};
+    for (size_t i = 0; i < 4; i++) {
+        AUTO(memory_file_done) struct memory_file file = {0};
+        AUTO(parquet_reader_free_auto) struct parquet_reader *reader = NULL;
+        AUTO(parquet_cursor_free_auto) struct parquet_cursor *cursor = NULL;
+        AUTO(predicate_free_auto) struct predicate *predicate = NULL;
+        const struct batch *batch = NULL;
+        const char *text = questions[i / 2].text;
+        need(names[i % 2], &file.bytes);
+        struct parquet_source source = memory_source(&file);
+        assert_int_equal(parquet_reader_open(&source, &reader, NULL), OK);
+        assert_int_equal(predicate_parse(text, strlen(text), parquet_reader_schema(reader), &predicate, NULL), OK);
+        const struct parquet_cursor_options options = {.predicate = predicate};
+        assert_int_equal(parquet_cursor_open(reader, &options, &cursor, NULL), OK);
+        assert_int_equal(parquet_cursor_next(cursor, &batch, NULL), OK);
+        assert_int_equal(parquet_cursor_skipped(cursor).row_groups, questions[i / 2].skipped);
+        assert_int_equal(batch == NULL, questions[i / 2].skipped);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -267,6 +296,7 @@ int main(void)
         cmocka_unit_test(every_value_of_other_writers_is_the_expected_one),
         cmocka_unit_test(what_is_broken_is_corrupt_and_it_is_said_what_and_where),
         cmocka_unit_test(no_file_is_left_out),
+        cmocka_unit_test(bloom_filters_of_other_writers_are_asked),
         cmocka_unit_test(times_of_spark_beyond_its_own_range_are_unwrapped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
