@@ -70,7 +70,10 @@ enum err_code parquet_writer_copy_group(struct parquet_writer *writer, struct pa
     if (!has || find_raws(writer, copier, row_group, raws) == 0) {
         return OK;
     }
-    TRY(parquet_copier_decode(copier, row_group, &rows, err));
+    enum err_code code = parquet_copier_decode(copier, row_group, &rows, err);
+    if (code != OK) {
+        return code == ERR_INVALID ? OK : code; /* too much at once; whoever reads it in parts may be able to */
+    }
     TRY(parquet_writer_flush(writer, err));
     TRY(parquet_writer_admit(writer, &rows, 0, rows.row_count, err));
     TRY(parquet_writer_put_group(writer, &rows, raws, err));

@@ -13,7 +13,7 @@ static void generate(struct work *work, char **arguments)
     struct log_rows rows;
     int file = open_file(arguments[0], O_RDWR | O_CREAT | O_TRUNC);
     uint64_t count = strtoull(arguments[1], NULL, 10);
-    struct parquet_writer *writer = open_writer(&file);
+    struct parquet_writer *writer = open_writer(&file, NULL);
     log_rows_init(&rows, 0);
     for (uint64_t done = 0; done < count; done += BATCH_ROWS) {
         uint32_t more = count - done < BATCH_ROWS ? (uint32_t)(count - done) : BATCH_ROWS;

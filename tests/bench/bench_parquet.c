@@ -1,5 +1,5 @@
 /* One thread with Parquet files: what a bench asks of it, measured once.
- *   bench_parquet write FILE OUTPUT             batches in memory, read from FILE, into a file
+ *   bench_parquet write FILE OUTPUT [LEVEL]     batches in memory, read from FILE, into a file; zstd at 3, or another level
  *   bench_parquet read FILE                     all columns; sums them up, to show what was read
  *   bench_parquet select FILE FROM TO TIMES     service and latency of the rows from FROM to before TO, so often
  *   bench_parquet ndjson|csv FILE OUTPUT        rows of text, already in order, into a file
@@ -21,8 +21,10 @@ static void write_file(struct work *work, char **arguments)
         check(batch_new(&log_rows_schema, batch->row_count, &batches[count], &err), &err);
         check(batch_append_range(batches[count], batch, 0, batch->row_count, &err), &err);
     }
+    const struct parquet_writer_options options = {.zstd_level =
+                                                       arguments[2] != NULL ? (int)strtol(arguments[2], NULL, 10) : 0};
     double begin = cpu_seconds();
-    struct parquet_writer *writer = open_writer(&output);
+    struct parquet_writer *writer = open_writer(&output, &options);
     for (size_t i = 0; i < count; i++) {
         check(parquet_writer_append(writer, batches[i], 0, batches[i]->row_count, &err), &err);
     }
@@ -122,7 +124,7 @@ static void decode_file(struct work *work, char **arguments, enum ingest_format 
     AUTO(free_auto) char *piece = malloc(PIECE_BYTES);
     size_t rejects = 0;
     double begin = cpu_seconds();
-    struct parquet_writer *writer = open_writer(&output);
+    struct parquet_writer *writer = open_writer(&output, NULL);
     check(ingest_new(&log_rows_schema, &options, &limits, &ingest, &err), &err);
     for (ssize_t length; piece != NULL && (length = read(input, piece, PIECE_BYTES)) > 0;) {
         check(ingest_feed(ingest, piece, (size_t)length, &err), &err);

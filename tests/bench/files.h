@@ -81,12 +81,12 @@ static inline struct parquet_reader *open_reader(int *file)
     return reader;
 }
 
-static inline struct parquet_writer *open_writer(int *file)
+static inline struct parquet_writer *open_writer(int *file, const struct parquet_writer_options *options)
 {
     struct error err;
     struct parquet_writer *writer = NULL;
     const struct parquet_sink sink = {file, file_write};
-    check(parquet_writer_new(&log_rows_schema, NULL, &sink, &writer, &err), &err);
+    check(parquet_writer_new(&log_rows_schema, options, &sink, &writer, &err), &err);
     return writer;
 }
 
