@@ -328,6 +328,65 @@ static void the_columns_that_are_read_are_known(void **state)
     predicate_columns(predicate, needed);
     for (size_t c = 0; c < COLUMNS; c++) {
         assert_int_equal(needed[c], c == I || c == S || c == D);
+        const struct schema_column *read = predicate_column(predicate, columns[c].id);
+        assert_int_equal(read != NULL, needed[c]);
+        assert_true(read == NULL || strcmp(read->name, columns[c].name) == 0);
+    }
+}
+
+/* What is asked of one that knows every value: how often, and of which bytes the last time. */
+struct knower {
+    int asked;
+    size_t length;
+    uint8_t value[16];
+};
+
+static bool holds_nothing(void *context, const struct schema_column *column, const void *value, size_t length)
+{
+    struct knower *knower = context;
+    (void)column;
+    knower->asked++;
+    knower->length = length;
+    memcpy(knower->value, value, length < sizeof knower->value ? length : sizeof knower->value);
+    return false;
+}
+
+static void who_knows_the_values_is_asked_where_only_one_will_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool may;
+        int asked;
+        size_t length;
+    } questions[] = {
+        {"i = 7", false, 1, 4},
+        {"s = 'abc'", false, 1, 3},
+        {"d = 0.5", false, 1, 8},
+        {"f = 0.5", false, 1, 4},
+        {"day = '1970-01-05'", false, 1, 4},
+        {"i in (7, 8, 9)", false, 3, 4},
+        {"i = 7 or s = 'abc'", false, 2, 3},
+        {"d = 0.0", true, 0, 0}, /* minus zero is equal, and other bytes */
+        {"b = true", true, 0, 0},
+        {"i != 7", true, 0, 0},
+        {"not (i = 7)", true, 0, 0},
+        {"i < 7", true, 0, 0},
+        {"i in (7) or i > 5", true, 1, 4},
+    };
+    struct column_stats stats[COLUMNS];
+    for (size_t c = 0; c < COLUMNS; c++) {
+        column_stats_init(&stats[c], &columns[c]);
+    }
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        AUTO(predicate_free_auto) struct predicate *predicate = parsed(questions[i].text);
+        struct knower knower = {0};
+        const struct predicate_evidence evidence = {
+            .stats = stats, .stats_count = COLUMNS, .row_count = 10, .may_contain = holds_nothing, .context = &knower};
+        if (predicate_may_match_evidence(predicate, &evidence) != questions[i].may ||
+            knower.asked != questions[i].asked || knower.length != questions[i].length) {
+            fail_msg("%s: asked %d times, of %zu bytes", questions[i].text, knower.asked, knower.length);
+        }
     }
 }
 
@@ -340,6 +399,7 @@ int main(void)
         cmocka_unit_test(predicates_beyond_the_limits_are_refused),
         cmocka_unit_test(columns_are_met_by_id_whatever_the_version),
         cmocka_unit_test(the_columns_that_are_read_are_known),
+        cmocka_unit_test(who_knows_the_values_is_asked_where_only_one_will_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
