@@ -3,6 +3,8 @@
 servers   the PostgreSQL and RabbitMQ of the whole run; a database and a vhost for each test
 program   a binary that runs, or has run
 proxy     a wire that can be cut
+s3peer    an S3 server that misbehaves on request
+swift     a second real S3 server, stricter than the first
 contents  what a store holds, seen from outside
 stack     what a test holds in its hands
 """

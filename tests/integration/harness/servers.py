@@ -12,6 +12,7 @@ from stacklib.radosgw import RadosGW
 from stacklib.s3 import S3Client
 
 from . import TREE
+from .swift import Swift
 
 TEMPLATE = "granary_template"
 VHOSTS_AT_START = 24
@@ -57,9 +58,9 @@ class Servers:
                 (self.layout.home / "migrated").touch()
         self.local.postgres.sql(f'create database "{name}" template {TEMPLATE} owner granary_owner')
 
-    def bucket(self):
+    def bucket(self, kind="radosgw"):
         """An S3 server for all tests, started for the first that asks, and a bucket there that is nobody else's."""
-        gateway = RadosGW(self.layout, in_memory=True)
+        gateway = Swift(self.layout) if kind == "swift" else RadosGW(self.layout, in_memory=True)
         with self._exclusive():
             gateway.start()
         client = S3Client(gateway.endpoint, *gateway.credentials())
