@@ -5,7 +5,7 @@ report   the lines
 intake   rows over HTTP
 merge    partitions into one
 files    Parquet files on one thread
-retire   decay and reap
+retire   decay and reap; retire_s3: reap from a bucket
 cleaner  store and catalog compared
 """
 

@@ -15,7 +15,7 @@ RUNS = 3
 DECAY_ROWS, DECAY_DAYS, MAX_AGE_DAYS = 2_000_000, 300, 270  # a tenth is older
 REAP_PARTITIONS, REAP_DAYS = 50_000, 100
 MANY = 200_000
-BATCH = 500  # partitions in a reap event
+BATCH = 1000  # partitions in a reap event
 BOUND_MIB = 256
 COLUMNS = 5
 GUARD = "partitions_guard"
@@ -53,7 +53,7 @@ def _plain_update(stack):
 
 
 def reap(stage):
-    template = _reapable(stage, REAP_PARTITIONS)
+    template = reapable(stage, REAP_PARTITIONS)
     ours, theirs = [], []
     for _ in range(RUNS):
         ours.append(REAP_PARTITIONS / _measure_reap(stage, template, _reaper))
@@ -63,7 +63,7 @@ def reap(stage):
 
 
 def reap_memory(stage):
-    template = _reapable(stage, MANY)
+    template = reapable(stage, MANY)
     with stage.stack(template) as stack:
         _objects(stack)
         report.note(f"  reap_memory: {MANY / timed(lambda: _reaper(stack)):.0f} partitions/s of {MANY}")
@@ -71,7 +71,8 @@ def reap_memory(stage):
     stage.drop(template)
 
 
-def _reapable(stage, count):
+def reapable(stage, count):
+    """A template database of so many partitions whose grace is over."""
     with stage.stack() as stack:
         table = Table(stack, settings={"reaper.max_age": "1s"})
         _fill(stage, stack, table, count, REAP_DAYS, active=False)
@@ -93,8 +94,14 @@ def _measure_reap(stage, template, act):
 
 
 def _reaper(stack):
-    """Collected until nothing is left; the collector stops at its backlog limit."""
-    reaper = stack.find("reaper") or stack.service("reaper")
+    if not stack.find("reaper"):
+        stack.service("reaper")
+    collected(stack)
+
+
+def collected(stack):
+    """Until nothing is left, by a reaper that runs; the collector stops at its backlog limit."""
+    reaper = stack.find("reaper")
     wanted = stack.sql_value("select count(*) from granary.partitions")
     published = 0
     while reaper.metric("granary_reaper_partitions_total", result="deleted") < wanted:
@@ -180,4 +187,4 @@ def _without_guard(stack, off):
         stack.sql_as("postgres", f"alter table granary.partitions disable trigger {GUARD}")
 
 
-__all__ = ["decay", "reap", "reap_memory"]
+__all__ = ["collected", "decay", "reap", "reap_memory", "reapable"]
