@@ -85,20 +85,20 @@ static enum err_code insert_staged(struct catalog_transaction *transaction, cons
     for (size_t i = 0; i < count; i++) {
         origins[i] = partition_origin_name(first[i].origin);
     }
-    TRY(catalog_query(
-        catalog_in(transaction), SQL_STAGE,
-        CATALOG_VALUES(catalog_uuid(&stage->lock_id), catalog_array(CATALOG_UUID, &first->partition_id, STRIDE, count),
-                       catalog_array(CATALOG_UUID, &first->table_id, STRIDE, count),
-                       catalog_array(CATALOG_INT32, &first->schema_version, STRIDE, count),
-                       catalog_array(CATALOG_TIMESTAMP, &first->min_timestamp_us, STRIDE, count),
-                       catalog_array(CATALOG_TIMESTAMP, &first->max_timestamp_us, STRIDE, count),
-                       catalog_array(CATALOG_TEXT, &first->path, STRIDE, count),
-                       catalog_array(CATALOG_INT64, &first->row_count, STRIDE, count),
-                       catalog_array(CATALOG_INT64, &first->memory_bytes, STRIDE, count),
-                       catalog_array(CATALOG_TEXT, origins, sizeof *origins, count),
-                       catalog_array(CATALOG_UUID, &first->attempt_id, STRIDE, count),
-                       catalog_array(CATALOG_INT32, &first->merge_level, STRIDE, count)),
-        &rows, err));
+    TRY(catalog_query(catalog_in(transaction), SQL_STAGE,
+                      CATALOG_VALUES(catalog_uuid(&stage->lock_id),
+                                     catalog_array(CATALOG_UUID, &first->partition_id, STRIDE, count),
+                                     catalog_array(CATALOG_UUID, &first->table_id, STRIDE, count),
+                                     catalog_array(CATALOG_INT32, &first->schema_version, STRIDE, count),
+                                     catalog_array(CATALOG_TIMESTAMP, &first->min_timestamp_us, STRIDE, count),
+                                     catalog_array(CATALOG_TIMESTAMP, &first->max_timestamp_us, STRIDE, count),
+                                     catalog_array(CATALOG_TEXT, &first->path, STRIDE, count),
+                                     catalog_array(CATALOG_INT64, &first->row_count, STRIDE, count),
+                                     catalog_array(CATALOG_INT64, &first->memory_bytes, STRIDE, count),
+                                     catalog_array(CATALOG_TEXT, origins, sizeof *origins, count),
+                                     catalog_array(CATALOG_UUID, &first->attempt_id, STRIDE, count),
+                                     catalog_array(CATALOG_INT32, &first->merge_level, STRIDE, count)),
+                      &rows, err));
     return read_places(rows, stage, err);
 }
 

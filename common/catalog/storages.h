@@ -1,5 +1,5 @@
 /* Storages: the object stores that partitions of this catalog lie in. Which one a new partition goes to is decided when it
- * is staged, by granary.storage_for (migrations/0005_storages.sql). A storage is never removed. */
+ * is staged, by granary.storage_for (migrations/0004_storages.sql). A storage is never removed. */
 #ifndef GRANARY_CATALOG_STORAGES_H
 #define GRANARY_CATALOG_STORAGES_H
 
