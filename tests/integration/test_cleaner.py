@@ -327,6 +327,23 @@ def test_deployments_whose_prefixes_begin_alike_leave_each_other_alone(servers, 
     assert not orphan.exists() and all(path.exists() for path in theirs)
 
 
+def test_each_storage_is_compared_with_its_own_rows(stack, shelf, tmp_path):
+    second = tmp_path / "second"
+    second.mkdir()
+    (second / "granary-deployment.json").write_text((stack.store / "granary-deployment.json").read_text())
+    stack.sql("insert into granary.storages (name, url, created_by) values ('second', %s, 'test')", (f"file://{second}",))
+    first, _ = shelf.plant(2)
+    theirs = shelf.put(shelf.row(storage=2), root=second)
+    orphan = shelf.put(shelf.key(uuid7(OLD)), root=second)
+    copy = shelf.put(first, root=second)  # named, though in the other storage
+    counts = shelf.clean(expect=0)
+    assert (counts["rows"], counts["deleted"], counts["missing"]) == (3, 1, 0)
+    assert theirs.exists() and copy.exists() and not orphan.exists()
+    theirs.unlink()
+    stack.allow_errors("objects of live partitions are missing")
+    assert shelf.clean(expect=FINDINGS)["missing"] == 1
+
+
 def test_nothing_is_found_after_a_whole_life(stack):
     """Every object that any service has written is one that the cleaner knows."""
     life = Life(stack)

@@ -39,16 +39,16 @@ class Shelf:
         os.utime(path, (time.time() - age,) * 2)
         return path
 
-    def row(self, partition=None, size=64, path=None, active=True):
+    def row(self, partition=None, size=64, path=None, active=True, storage=1):
         partition, lock = partition or uuid7(), uuid.uuid4()
         path = path or self.key(partition)
         self.stack.sql("insert into granary.locks (lock_id, kind, owner, expires_at)"
                        " values (%s, 'write', 'test', now() + interval '1 hour')", (lock,))
         self.stack.sql(
             "insert into granary.partitions (partition_id, table_id, schema_version, min_timestamp, max_timestamp, path,"
-            " row_count, data_bytes, memory_bytes, active, lock_id, lock_kind, origin)"
-            " values (%s, %s, 1, %s, %s, %s, 10, 0, 200, false, %s, 'write', 'intake')",
-            (partition, self.table.id, f"{DAY}T00:00Z", f"{DAY}T01:00Z", path, lock))
+            " row_count, data_bytes, memory_bytes, active, lock_id, lock_kind, origin, storage_id)"
+            " values (%s, %s, 1, %s, %s, %s, 10, 0, 200, false, %s, 'write', 'intake', %s)",
+            (partition, self.table.id, f"{DAY}T00:00Z", f"{DAY}T01:00Z", path, lock, storage))
         if active:
             self.stack.sql("update granary.partitions set active = true, lock_id = null, lock_kind = null,"
                            " data_bytes = %s, sha256 = decode(repeat('ab', 32), 'hex') where partition_id = %s",
