@@ -1,5 +1,5 @@
 """The s3:// driver against curl, on the same server and the same objects, one connection each. Ours signs every body and
-hashes it for the catalog; curl is given urls that somebody else has signed."""
+hashes it for the catalog, and the server checks that hash; curl is given urls that somebody else has signed, without one."""
 
 import itertools
 import os
