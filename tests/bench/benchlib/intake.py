@@ -56,7 +56,7 @@ def intake_small(stage):
 
 # --- ours ------------------------------------------------------------------------------------------------------------
 def _send_and_wait(stack, intake, table, bodies):
-    """As `granary load` does: several at once, each with a key, so that a repetition would add nothing."""
+    """Several at once, each with a key, so that a repetition would add nothing."""
     def send(part):
         connection = http.client.HTTPConnection("127.0.0.1", intake.port, timeout=120)
         for number in range(part, len(bodies), SENDERS):
