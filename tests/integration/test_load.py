@@ -169,7 +169,7 @@ def test_more_rows_than_memory_are_written_on_the_way_and_nobody_sees_them_befor
 def test_a_load_that_is_not_committed_leaves_nothing(stack, how):
     table = Table(stack)
     intake = stack.service("intake", env={"GRANARY_WRITER_LOAD_MEMORY": "1MiB",
-                                          "GRANARY_WRITER_LOAD_IDLE": "2s" if how == "idle" else "10m"})
+                                          "GRANARY_WRITER_LOAD_IDLE": "20s" if how == "idle" else "10m"})
     session = Load(table)
     assert session.rows(some_rows(30000)).status == 200
     wait_until(lambda: staged(stack) > 0, 30, "partitions to be staged")
@@ -191,7 +191,7 @@ def test_a_load_that_is_not_committed_leaves_nothing(stack, how):
         assert session.commit().status == 409
     elif how == "stop":
         assert intake.stop() == 0
-    wait_nothing_staged(stack, 60)
+    wait_nothing_staged(stack, 120)
     assert given_up(stack) > 0 and table.row_count() == 0
     assert stack.sql_value("select count(*) from granary.intake_batches") == 0
 
