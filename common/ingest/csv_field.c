@@ -192,14 +192,14 @@ static bool find_value(const struct csv *csv, struct row_parser *parser, const s
     *out = (struct scanned){.start = field->start, .end = field->end, .shown = field->start};
     if (UNLIKELY(field->is_mixed)) {
         size_t length = (size_t)(field->end - field->start);
-        buf_clear(&parser->scratch);
-        enum err_code code = buf_reserve(&parser->scratch, length + 1, parser->err);
+        buf_clear(&parser->unquoted);
+        enum err_code code = buf_reserve(&parser->unquoted, length + 1, parser->err);
         if (code != OK) {
             return ingest_failed(parser, code) != NULL;
         }
-        out->start = parser->scratch.data;
-        out->end = out->start + ingest_csv_unquote(csv, field, parser->scratch.data);
-        parser->scratch.data[out->end - out->start] = '\0';
+        out->start = parser->unquoted.data;
+        out->end = out->start + ingest_csv_unquote(csv, field, parser->unquoted.data);
+        parser->unquoted.data[out->end - out->start] = '\0';
     }
     if (csv->is_lenient) {
         while (out->start < out->end && is_blank(*out->start)) {

@@ -288,6 +288,7 @@ static void sampler_done(struct sampler *sampler)
     ingest_split_done(&sampler->splitter);
     ingest_csv_done(&sampler->csv);
     buf_done(&sampler->parser.scratch);
+    buf_done(&sampler->parser.unquoted);
     buf_done(&sampler->value);
 }
 

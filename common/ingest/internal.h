@@ -45,6 +45,7 @@ struct row_parser {
     size_t required_count;
     struct timestamp_format *formats; /* by column */
     struct buf scratch;               /* a string without its escapes */
+    struct buf unquoted;              /* a CSV field without its quotes; JSON in it has strings of its own */
 
     /* The row at hand. *end can be read and is none of the characters that a value goes on with: '\n', ',' or ']'.
      * Bytes from there up to readable_end can be read too, but mean nothing. */

@@ -57,6 +57,7 @@ void ingest_row_done(struct row_parser *parser)
     free(parser->required);
     free(parser->formats);
     buf_done(&parser->scratch);
+    buf_done(&parser->unquoted);
     *parser = (struct row_parser){0};
 }
 

@@ -101,7 +101,7 @@ static void without_a_header_fields_are_columns_in_order(void **state)
     (void)state;
     static const char body[] =
         T ",true,1,2,0.5,1e3,text,aGVsbG8=,1,2024-01-02,1.5,01234567-89ab-cdef-0123-456789abcdef,"
-          "\"{\"\"a\"\": [1]}\",5,f\n";
+          "\"{\"\"a\"\": [1], \"\"\\n\"\": \"\"\\t\\u00e9 b\"\", \"\"c\"\": 2}\",5,f\n";
     static const char *const expected[COLUMNS] = {"1704067200000000",
                                                   "1",
                                                   "1",
@@ -114,7 +114,7 @@ static void without_a_header_fields_are_columns_in_order(void **state)
                                                   "19724",
                                                   "150",
                                                   "01234567-89ab-cdef-0123-456789abcdef",
-                                                  "{\"a\": [1]}",
+                                                  "{\"a\": [1], \"\\n\": \"\\t\\u00e9 b\", \"c\": 2}",
                                                   "5",
                                                   "0"};
     const struct ingest_csv csv = {.has_no_header = true};
