@@ -9,12 +9,21 @@
 #include "common/base/clock.h"
 #include "common/base/text.h"
 
-enum kind { KIND_DURATION, KIND_BYTES, KIND_INT, KIND_SHARE, KIND_BOOL, KIND_UNKNOWN_COLUMNS, KIND_POOL,
-            KIND_STORAGE, KIND_STORAGES };
+enum kind {
+    KIND_DURATION,
+    KIND_BYTES,
+    KIND_INT,
+    KIND_SHARE,
+    KIND_BOOL,
+    KIND_UNKNOWN_COLUMNS,
+    KIND_POOL,
+    KIND_STORAGE,
+    KIND_STORAGES
+};
 
 enum {
     VALUE_BYTES = 64,
-    NAME_BYTES = 32, /* of a pool or a storage, its end included */
+    NAME_BYTES = 32,   /* of a pool or a storage, its end included */
     LONGEST_NAME = 40, /* of a name that is worth a hint */
 };
 
@@ -104,8 +113,7 @@ static const struct entry entries[] = {
      "age.max_age of the companion table of rejected rows"},
     {"reaper.backup_window", KIND_DURATION, FIELD(backup_window_us), "0s", 0, 10 * YEAR,
      "nothing is reaped that was live within this, so that a catalog backup of that age still finds its objects"},
-    {"storage.default", KIND_STORAGE, FIELD(storage_default), "default", 0, 0,
-     "the storage that new partitions go to"},
+    {"storage.default", KIND_STORAGE, FIELD(storage_default), "default", 0, 0, "the storage that new partitions go to"},
     {"storage.spread", KIND_STORAGES, FIELD(storage_spread), "", 0, 0,
      "storages, with commas between them, that new partitions are spread over instead"},
 };
@@ -184,10 +192,9 @@ static MUST_CHECK enum err_code parse_name(const char *what, const char *value, 
 {
     size_t length = strlen(value);
     if (!is_name(value, length)) {
-        return err_set(
-            err, ERR_INVALID,
-            "expected a %s's name of 1 to %d lower-case letters, digits, \"_\" or \"-\" but found \"%.64s\"", what,
-            NAME_BYTES - 1, value);
+        return err_set(err, ERR_INVALID,
+                       "expected a %s's name of 1 to %d lower-case letters, digits, \"_\" or \"-\" but found \"%.64s\"",
+                       what, NAME_BYTES - 1, value);
     }
     memcpy(out, value, length + 1);
     return OK;
