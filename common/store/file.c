@@ -246,10 +246,13 @@ static enum err_code probe(struct store *store, struct store_probe *out, struct 
 }
 
 /* Temporaries go with their key. */
-static enum err_code sweep_uploads(struct store *store, int64_t older_than_us, size_t *out_ended, struct error *err)
+static enum err_code sweep_uploads(struct store *store, int64_t older_than_us, store_sweep_fn *wanted, void *context,
+                                   size_t *out_ended, struct error *err)
 {
     (void)store;
     (void)older_than_us;
+    (void)wanted;
+    (void)context;
     (void)err;
     *out_ended = 0;
     return OK;

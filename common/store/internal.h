@@ -25,7 +25,8 @@ struct store_driver {
                           struct store_object **out, size_t *out_count, bool *out_more, struct error *err);
     enum err_code (*delete_keys)(struct store *store, const char *const *keys, size_t count,
                                  struct store_delete_result *results, struct error *err);
-    enum err_code (*sweep_uploads)(struct store *store, int64_t older_than_us, size_t *out_ended, struct error *err);
+    enum err_code (*sweep_uploads)(struct store *store, int64_t older_than_us, store_sweep_fn *wanted, void *context,
+                                   size_t *out_ended, struct error *err);
 };
 
 struct store {

@@ -192,7 +192,8 @@ enum err_code store_s3_list(struct store *store, const char *prefix, const char 
                             struct store_object **out, size_t *out_count, bool *out_more, struct error *err);
 enum err_code store_s3_delete(struct store *store, const char *const *keys, size_t count,
                               struct store_delete_result *results, struct error *err);
-enum err_code store_s3_sweep(struct store *store, int64_t older_than_us, size_t *out_ended, struct error *err);
+enum err_code store_s3_sweep(struct store *store, int64_t older_than_us, store_sweep_fn *wanted, void *context,
+                             size_t *out_ended, struct error *err);
 enum err_code store_s3_probe(struct store *store, struct store_probe *out, struct error *err);
 
 #endif

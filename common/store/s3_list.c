@@ -303,27 +303,36 @@ enum err_code store_s3_list(struct store *base, const char *prefix, const char *
 
 /* --- uploads left open -------------------------------------------------------------------------------------------- */
 
-static enum err_code end_old(struct s3_store *store, const struct s3_page *page, int64_t before_us, size_t *ended,
-                             struct error *err)
+struct sweep {
+    struct s3_store *store;
+    int64_t before_us;
+    store_sweep_fn *wanted;
+    void *context;
+    size_t skip; /* of each key: our prefix */
+    size_t ended;
+};
+
+static enum err_code end_old(struct sweep *sweep, const struct s3_page *page, struct error *err)
 {
     for (size_t i = 0; i < page->count; i++) {
         const struct s3_entry *upload = &page->entries[i];
-        if (upload->time_us < before_us) {
-            TRY(store_s3_multipart_abort(store, upload->key, upload->id, err));
-            (*ended)++;
+        if (upload->time_us < sweep->before_us && sweep->wanted(sweep->context, upload->key + sweep->skip)) {
+            TRY(store_s3_multipart_abort(sweep->store, upload->key, upload->id, err));
+            sweep->ended++;
         }
     }
     return OK;
 }
 
-enum err_code store_s3_sweep(struct store *base, int64_t older_than_us, size_t *out_ended, struct error *err)
+enum err_code store_s3_sweep(struct store *base, int64_t older_than_us, store_sweep_fn *wanted, void *context,
+                             size_t *out_ended, struct error *err)
 {
     struct s3_store *store = (struct s3_store *)base;
     AUTO(arena_free_auto) struct arena *arena = arena_new(0);
     AUTO(store_s3_answer_done) struct s3_answer answer = {0};
     struct s3_page page = {.arena = arena, .more = true, .next_key = "", .next_id = ""};
+    struct sweep sweep = {.store = store, .wanted = wanted, .context = context};
     char prefix[S3_KEY_BYTES];
-    size_t ended = 0;
     if (arena == NULL) {
         return err_no_memory(err, sizeof page);
     }
@@ -332,11 +341,17 @@ enum err_code store_s3_sweep(struct store *base, int64_t older_than_us, size_t *
     if (answer.date_us == 0) {
         return err_set(err, ERR_UNAVAILABLE, "expected the store to say what time it is but found no Date");
     }
+    sweep.before_us = answer.date_us - older_than_us;
+    sweep.skip = strlen(store->url.prefix) + (store->url.prefix[0] != '\0');
     while (page.more) {
         const char *after = page.next_key;
-        TRY(store_s3_page(store, S3_UPLOADS, prefix, after, page.next_id, S3_BULK_KEYS, &page, err));
-        TRY(end_old(store, &page, answer.date_us - older_than_us, &ended, err));
+        const char *after_id = page.next_id;
+        TRY(store_s3_page(store, S3_UPLOADS, prefix, after, after_id, S3_BULK_KEYS, &page, err));
+        if (page.more && strcmp(page.next_key, after) <= 0 && strcmp(page.next_id, after_id) == 0) {
+            return err_set(err, ERR_CORRUPT, "expected uploads behind \"%.200s\" but found none", after);
+        }
+        TRY(end_old(&sweep, &page, err));
     }
-    *out_ended = ended;
+    *out_ended = sweep.ended;
     return OK;
 }

@@ -201,7 +201,16 @@ enum err_code store_delete(struct store *store, const char *const *keys, size_t 
     return OK;
 }
 
-enum err_code store_sweep_uploads(struct store *store, int64_t older_than_us, size_t *out_ended, struct error *err)
+static bool want_all(void *context, const char *key)
 {
-    return store->driver->sweep_uploads(store, older_than_us, out_ended, err);
+    (void)context;
+    (void)key;
+    return true;
+}
+
+enum err_code store_sweep_uploads(struct store *store, int64_t older_than_us, store_sweep_fn *wanted, void *context,
+                                  size_t *out_ended, struct error *err)
+{
+    return store->driver->sweep_uploads(store, older_than_us, wanted == NULL ? want_all : wanted, context, out_ended,
+                                        err);
 }

@@ -127,9 +127,12 @@ struct store_delete_result {
 MUST_CHECK enum err_code store_delete(struct store *store, const char *const *keys, size_t count,
                                       struct store_delete_result *results, struct error *err);
 
+/* Whether to end the upload of a key that was begun too long ago: who only counts says no. */
+typedef bool store_sweep_fn(void *context, const char *key);
 /* Ends uploads that were begun more than older_than_us ago by the store's clock and never finished: a killed writer leaves
- * them, no listing shows them, and they are paid for. file:// has none that their key's deletion would not take along. */
-MUST_CHECK enum err_code store_sweep_uploads(struct store *store, int64_t older_than_us, size_t *out_ended,
-                                             struct error *err);
+ * them, no listing shows them, and they are paid for. file:// has none that their key's deletion would not take along.
+ * wanted is asked for each of them; the keys may be such as no writer of ours would take. NULL: end all. */
+MUST_CHECK enum err_code store_sweep_uploads(struct store *store, int64_t older_than_us, store_sweep_fn *wanted,
+                                             void *context, size_t *out_ended, struct error *err);
 
 #endif

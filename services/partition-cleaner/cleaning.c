@@ -15,6 +15,7 @@
 #include "common/fsck/remove.h"
 #include "common/log/log.h"
 #include "services/partition-cleaner/plan.h"
+#include "services/partition-cleaner/sweep.h"
 
 #define SAVE_EVERY_US (5 * CLOCK_SECOND_US)
 #define TELL_EVERY_US (10 * CLOCK_SECOND_US)
@@ -337,7 +338,9 @@ static enum err_code clean(struct cleaning *cleaning, bool may_delete, struct cl
     tally_findings(cleaning, progress);
     tell_verdict(cleaning, may_delete, &verdict, progress);
     FAULT_POINT("cleaner.after_finish");
-    return verdict.code == OK && may_delete ? delete_all(cleaning, progress, err) : OK;
+    const bool deletes = verdict.code == OK && may_delete;
+    TRY(sweep_uploads(cleaner, &cleaning->place, deletes, progress, err));
+    return deletes ? delete_all(cleaning, progress, err) : OK;
 }
 
 enum err_code cleaning_run(struct cleaner *cleaner, int32_t storage_id, bool may_delete,

@@ -14,8 +14,8 @@ struct cleaner {
     struct catalog *catalog;
     struct storages *storages;
     struct gate *gate;
-    struct metric *compared, *deleted, *deleted_bytes, *failed;
-    struct metric *orphans, *orphan_bytes, *missing, *missing_live, *wrong_size, *refused;
+    struct metric *compared, *deleted, *deleted_bytes, *failed, *ended_uploads;
+    struct metric *orphans, *orphan_bytes, *missing, *missing_live, *wrong_size, *refused, *open_uploads;
     bool told_foreign; /* what is none of ours is told once */
     int64_t told_missing;
 };
@@ -25,8 +25,9 @@ struct cleaner_progress {
     int64_t storages, resumed, objects, rows;
     int64_t orphans, orphan_bytes, missing, missing_live, wrong_size, foreign;
     int64_t deleted, deleted_bytes, kept, failed;
-    int64_t refused;      /* storages in which a rule stopped the deleting */
-    struct error verdict; /* the first of these rules, or what it would have been */
+    int64_t open_uploads, ended_uploads; /* begun before the grace and never finished; of these ended */
+    int64_t refused;                     /* storages in which a rule stopped the deleting */
+    struct error verdict;                /* the first of these rules, or what it would have been */
 };
 
 /* may_delete: false while deleting is paused, or is not asked for. ERR_STOPPED: the process drains; the run goes on with

@@ -20,6 +20,8 @@ static void register_metrics(struct cleaner *cleaner, struct metrics *registry)
         metrics_counter(registry, "granary_cleaner_deleted_bytes_total", NULL, "Bytes of deleted orphans.");
     cleaner->failed = metrics_counter(registry, "granary_cleaner_failed_deletes_total", NULL,
                                       "Orphans that the store did not delete.");
+    cleaner->ended_uploads = metrics_counter(registry, "granary_cleaner_uploads_ended_total", NULL,
+                                             "Uploads in parts that were begun before the grace, and ended.");
     cleaner->orphans = metrics_gauge(registry, "granary_cleaner_orphans", NULL,
                                      "Objects without a row that the last run found and did not delete.");
     cleaner->orphan_bytes = metrics_gauge(registry, "granary_cleaner_orphan_bytes", NULL, "Bytes of those orphans.");
@@ -31,6 +33,8 @@ static void register_metrics(struct cleaner *cleaner, struct metrics *registry)
         metrics_gauge(registry, "granary_cleaner_wrong_sizes", NULL, "Objects that are not as long as their row says.");
     cleaner->refused = metrics_gauge(registry, "granary_cleaner_refused_storages", NULL,
                                      "Storages in which a safety rule stopped the last run's deleting.");
+    cleaner->open_uploads = metrics_gauge(registry, "granary_cleaner_open_uploads", NULL,
+                                          "Uploads begun before the grace that the last run found and did not end.");
 }
 
 enum err_code partition_cleaner_open(struct service *service, const void *config_of_service, void **out_state,
@@ -105,6 +109,7 @@ static void set_metrics(struct cleaner *cleaner, const struct cleaner_progress *
     metric_set(cleaner->missing_live, (double)progress->missing_live);
     metric_set(cleaner->wrong_size, (double)progress->wrong_size);
     metric_set(cleaner->refused, (double)progress->refused);
+    metric_set(cleaner->open_uploads, (double)(progress->open_uploads - progress->ended_uploads));
     if (progress->missing_live != 0 && progress->missing_live != cleaner->told_missing) {
         log_error("objects of live partitions are missing from the store",
                   LOG_INT("partitions", progress->missing_live),
@@ -121,12 +126,13 @@ static void tell(struct cleaner *cleaner, int64_t started_us, const struct clean
     (void)snprintf(counts, sizeof counts,
                    "{\"objects\":%lld,\"rows\":%lld,\"orphans\":%lld,\"orphan_bytes\":%lld,\"missing\":%lld,"
                    "\"wrong_size\":%lld,\"foreign\":%lld,\"deleted\":%lld,\"deleted_bytes\":%lld,\"kept\":%lld,"
-                   "\"failed\":%lld,\"refused\":%lld,\"resumed\":%lld}",
+                   "\"failed\":%lld,\"refused\":%lld,\"resumed\":%lld,\"open_uploads\":%lld,"
+                   "\"ended_uploads\":%lld}",
                    (long long)progress->objects, (long long)progress->rows, (long long)progress->orphans,
                    (long long)progress->orphan_bytes, (long long)progress->missing, (long long)progress->wrong_size,
                    (long long)progress->foreign, (long long)progress->deleted, (long long)progress->deleted_bytes,
                    (long long)progress->kept, (long long)progress->failed, (long long)progress->refused,
-                   (long long)progress->resumed);
+                   (long long)progress->resumed, (long long)progress->open_uploads, (long long)progress->ended_uploads);
     log_info("the cleaner ran", LOG_TEXT("counts", counts));
     const struct catalog_job_run run = {
         .job = service_name(cleaner->service),

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 import uuid
 
 import pytest
@@ -9,6 +10,7 @@ from harness.s3peer import S3Peer, altered, error, error_answer
 from harness.shelf import DELETE, FINDINGS, OLD, REFUSED, STEP, YOUNG, Shelf, uuid7
 
 FAILED = 1
+DRY = {"GRANARY_CLEANER_DELETE": "false"}
 
 
 class Bucket(Shelf):
@@ -134,3 +136,49 @@ def test_clocks_that_are_apart_stop_the_deleting(bucket, peer):
     peer.skew = 600
     bucket.clean(expect=REFUSED)
     assert "expected the clocks of store and catalog" in bucket.last_run()["error"] and bucket.there(orphan)
+
+
+# --- uploads left open -------------------------------------------------------------------------------------------------
+def left_open(bucket, age=OLD, root="live", key=None):
+    """As a writer leaves it that was killed so long ago; returns its id."""
+    upload = uuid.uuid4().hex
+    bucket.peer.uploads[upload] = (f"{root}/{key or bucket.key(uuid7(age))}", {}, time.time() - age)
+    return upload
+
+
+def test_uploads_left_open_are_counted_by_a_dry_run_and_ended_by_another(bucket, peer):
+    named = bucket.plant(2)
+    old = {left_open(bucket) for _ in range(2)}
+    others = {left_open(bucket, age=YOUNG), left_open(bucket, root="live-2"), left_open(bucket, root="live/below"),
+              left_open(bucket, key="notes.txt")}
+    counts = bucket.clean(expect=0, env=DRY)
+    assert (counts["open_uploads"], counts["ended_uploads"]) == (2, 0) and set(peer.uploads) == old | others
+    counts = bucket.clean(expect=0)
+    assert (counts["open_uploads"], counts["ended_uploads"]) == (2, 2) and set(peer.uploads) == others
+    assert all(map(bucket.there, named))
+
+
+@pytest.mark.allow_errors("deleting orphans is refused")
+def test_a_run_that_may_not_delete_ends_no_upload(bucket, peer):
+    bucket.plant(1)
+    left_open(bucket)
+    bucket.orphan()
+    counts = bucket.clean(expect=REFUSED, env={**DELETE, "GRANARY_CLEANER_MAX_ORPHAN_PERCENT": "0"})
+    assert (counts["open_uploads"], counts["ended_uploads"], len(peer.uploads)) == (1, 0, 1)
+
+
+def endless(answer):
+    answer.body = answer.body.replace(b"<IsTruncated>false</IsTruncated>", b"<IsTruncated>true</IsTruncated>"
+                                      b"<NextKeyMarker>live/</NextKeyMarker><NextUploadIdMarker>x</NextUploadIdMarker>")
+
+
+@pytest.mark.parametrize("act", [error(403, "AccessDenied"), error(501, "NotImplemented"), altered(endless)],
+                         ids=["forbidden", "not implemented", "pages without end"])
+def test_orphans_go_where_uploads_cannot_be_swept(bucket, peer, act):
+    bucket.plant(1)
+    left_open(bucket, age=YOUNG)
+    orphan = bucket.orphan()
+    peer.fault(act, op="ListMultipartUploads")
+    assert bucket.clean(expect=0)["deleted"] == 1 and not bucket.there(orphan)
+    [program] = bucket.stack.programs
+    assert any("could not be swept" in line["message"] for line in program.log(level="warn"))

@@ -180,7 +180,7 @@ static enum err_code sweep(struct store *store, char **arguments, int count, str
 {
     size_t ended = 0;
     (void)count;
-    TRY(store_sweep_uploads(store, number(arguments[0]) * 1000, &ended, err));
+    TRY(store_sweep_uploads(store, number(arguments[0]) * 1000, NULL, NULL, &ended, err));
     (void)printf("%zu\n", ended);
     return OK;
 }
