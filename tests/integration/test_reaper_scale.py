@@ -120,3 +120,23 @@ def test_a_store_that_throttles_nine_of_ten_bulk_deletes_is_drained_all_the_same
         return not paths
     wait_until(drained, 240, "all of them to be reaped", interval=0.5)
     check_gone(stack, peer, len(keys))
+
+
+@pytest.mark.parametrize("versioned", [False, True], ids=["no versions", "versions"])
+def test_what_is_called_alike_is_not_taken_along(stack, versioned):
+    """A table whose id differs in the last digit; deployments above, below and beside ours; keys that go on where ours end."""
+    table = Table(stack, settings=GRACELESS)
+    twin = Table(stack, "twin", table_id=uuid.UUID(int=table.id.int ^ 1))  # without a setting: its grace is hours
+    with S3Peer(versioned=versioned) as peer:
+        keys, twins = abandoned(stack, table, 20, peer), abandoned(stack, twin, 20, peer)
+        others = [f"{root}/{key}" for root in ("liv", "live-2", "live/below", "live.") for key in keys]
+        others += [f"{PREFIX}/{key}{more}" for key in keys for more in ("2", "/more")]
+        others += [f"{PREFIX}/{key}".replace(str(table.id), str(twin.id)) for key in keys]
+        for key in others:
+            peer.put(key)
+        start_reaper(stack, peer)
+        stack.job("reap-collection", env=LADDER)
+        wait_until(lambda: rows_left(stack) == len(twins), 60, "the table's partitions to be reaped")
+        left = {key for key in peer.keys() if ".parquet" in key}
+        assert left == {*others, *(f"{PREFIX}/{key}" for key in twins)}
+        assert {row["path"] for row in stack.sql("select path from granary.partitions")} == set(twins)

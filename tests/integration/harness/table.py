@@ -29,10 +29,10 @@ def some_rows(count, first=0, day="2026-11-01"):
 class Table:
     """Its timestamp column is the first. `settings` are those of the table: {"partition.width": "1h"}."""
 
-    def __init__(self, stack, name="usr", columns=None, settings=None):
+    def __init__(self, stack, name="usr", columns=None, settings=None, table_id=None):
         self.stack = stack
         self.name = f"{PROJECT}.{name}"
-        self.id, self.rejects_id = uuid.uuid4(), uuid.uuid4()
+        self.id, self.rejects_id = table_id or uuid.uuid4(), uuid.uuid4()
         self._create(self.id, name, "user", None, columns or COLUMNS, settings or {})
         self._create(self.rejects_id, f"{name}$rejects", "rejects", self.id, REJECTS_COLUMNS, {})
 
