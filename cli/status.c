@@ -7,6 +7,7 @@
 #include "cli/given.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "common/base/text.h"
 
 static const struct cli_column state_columns[] = {
     {"TABLE", "table", CLI_TEXT}, {"STATE", "state", CLI_STATE}, {"PARTITIONS", "partitions", CLI_COUNT},
@@ -32,8 +33,13 @@ static const struct cli_column attempt_columns[] = {
     {"WORKER", "worker", CLI_TEXT},      {"BEGUN AGO", "created_at", CLI_AGE},
 };
 static const struct cli_column storage_columns[] = {
-    {"STORAGE", "storage", CLI_TEXT},    {"STATE", "state", CLI_STATE}, {"FINDING", "finding", CLI_STATE},
-    {"MARK", "catalog_mark", CLI_COUNT}, {"URL", "url", CLI_TEXT},
+    {"STORAGE", "storage", CLI_TEXT},
+    {"STATE", "state", CLI_STATE},
+    {"FINDING", "finding", CLI_STATE},
+    {"MARK", "catalog_mark", CLI_COUNT},
+    {"NONCURRENT", "noncurrent_bytes", CLI_SIZE},
+    {"URL", "url", CLI_TEXT},
+    {"CAN", "can", CLI_TEXT},
 };
 static const struct cli_column overdue_columns[] = {
     {"PAST RETENTION BUT KEPT", "table", CLI_TEXT},
@@ -78,6 +84,22 @@ static void warn_of_storages(const struct cli *cli, struct json *storages)
     }
 }
 
+/* What deleted objects still take is paid for, and no deleter of ours can see it. */
+static void tell_noncurrent(struct json *storages)
+{
+    char size[TEXT_SIZE_BYTES];
+    for (size_t i = 0; i < json_length(storages); i++) {
+        const char *name = json_as_text(json_find(json_at(storages, i), "storage"), NULL);
+        struct json *bytes = json_find(json_at(storages, i), "noncurrent_bytes");
+        if (name != NULL && bytes != NULL && json_kind(bytes) == JSON_KIND_INTEGER && json_as_i64(bytes) > 0) {
+            (void)fputs("\nnoncurrent versions in ", stdout);
+            cli_put_tame(name, stdout);
+            printf(" take %s or more; hint: a lifecycle rule NoncurrentVersionExpiration frees them\n",
+                   text_format_bytes(json_as_i64(bytes), size));
+        }
+    }
+}
+
 static void print_warnings(const struct cli *cli, struct json *status)
 {
     struct json *paused = cli_member(status, "deployment.deleting_paused");
@@ -115,6 +137,7 @@ static enum err_code print_status(const struct cli *cli, struct json *status, st
         first = false;
         TRY(cli_print_array(cli, array, sections[i].columns, sections[i].count, sections[i].empty, err));
     }
+    tell_noncurrent(json_find(status, "storages"));
     return OK;
 }
 

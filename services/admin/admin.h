@@ -10,6 +10,7 @@
 #include "common/json/json.h"
 #include "common/service/service.h"
 #include "common/storages/storages.h"
+#include "services/admin/abilities.h"
 #include "services/admin/config.h"
 #include "services/admin/connections.h"
 
@@ -18,6 +19,7 @@ struct admin {
     const struct admin_config *config;
     struct connections *connections;
     struct storages *storages;
+    struct abilities *abilities; /* of their stores */
     struct bus_options bus;
     atomic_int scans; /* under way */
     struct metric *requests, *scans_under_way, *scan_rows;

@@ -161,6 +161,17 @@ static enum err_code render_store(struct call *call, const struct uuid *deployme
               : render_any_text(value, "error", fault.text, strlen(fault.text), err);
 }
 
+/* Only a store that answers, and is ours: the probe writes. */
+static enum err_code render_abilities(struct call *call, int32_t storage_id, const struct gate_view *view,
+                                      struct json *item, struct error *err)
+{
+    struct store *store = NULL;
+    if (view->finding == GATE_AGREES || view->finding == GATE_UNUSED) {
+        TRY(storages_get(call->admin->storages, call->catalog, storage_id, &store, err));
+    }
+    return abilities_render(call->admin->abilities, store, item, err);
+}
+
 /* Whether each storage is the one that this catalog knows: where one is not, nothing is deleted anywhere. */
 static enum err_code render_storages(struct call *call, const struct uuid *deployment_id, struct json *object,
                                      struct error *err)
@@ -176,6 +187,7 @@ static enum err_code render_storages(struct call *call, const struct uuid *deplo
         TRY(render_item(array, &item, err));
         TRY(recover_render(call, &storages[i], deployment_id, item, &view, err));
         TRY(json_set_string(item, "state", catalog_storage_state_name(storages[i].state), err));
+        TRY(render_abilities(call, storages[i].storage_id, &view, item, err));
     }
     return OK;
 }

@@ -21,6 +21,7 @@ static void probe_done(struct probe *probe)
 static void admin_done(struct admin *admin)
 {
     connections_close(admin->connections);
+    abilities_free(admin->abilities);
     storages_close(admin->storages);
 }
 
@@ -47,6 +48,7 @@ static enum err_code admin_open(struct admin *admin, struct probe *probe, const 
     TRY(bus_options_of(&config->bus, "granary-admin", &admin->bus, err));
     store_options_of(&config->store, metrics, &store);
     TRY(storages_open(config->store.url, &store, &admin->storages, err));
+    TRY(abilities_new(&admin->abilities, err));
     TRY(connections_open(&options, (size_t)config->connections, &admin->connections, err));
     TRY(catalog_open(&options, &probe->catalog, err));
     admin->requests =

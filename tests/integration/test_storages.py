@@ -7,6 +7,7 @@ import json
 import pytest
 from harness.invariants import leftovers
 from harness.life import KILLED, Life
+from harness.s3peer import S3Peer, error
 from harness.stack import wait_until
 from harness.table import Table, some_rows
 
@@ -217,6 +218,34 @@ def test_undrop_is_refused_while_another_table_has_the_name(stack, dropped):
     assert "several dropped tables" in stack.cli("table", "undrop", dropped.name, expect=3)
     stack.cli("table", "undrop", str(dropped.id))
     assert dropped.sizes() == list(range(21))
+
+
+def test_the_status_says_what_a_store_can_do_and_asks_now_and_then(stack):
+    with S3Peer(versioned=True, bulk=False) as peer:
+        for number in range(2):  # the first stays as a version
+            peer.put("live/key", b"x" * (100 + number))
+        stack.service("admin", {"GRANARY_STORE_RETRY_FOR": "1s", **peer.settings("live", versions="keep")})
+        for _ in range(3):
+            [storage] = stack.cli_json("status")["storages"]
+            assert storage["finding"] == "unused"
+            assert storage["can"] == ("creates if absent, deletes one by one, lists own writes, keeps versions,"
+                                      " no object lock")
+            assert storage["noncurrent_bytes"] == 100
+        shown = stack.cli("status")
+        assert "keeps versions" in shown and "take 100 B or more" in shown and "NoncurrentVersionExpiration" in shown
+        assert peer.count("GetBucketVersioning") == 1
+        assert "live/key" in peer.keys() and not any("probe" in key for key in peer.keys())
+
+
+def test_the_status_comes_where_a_store_may_not_be_written(stack):
+    with S3Peer() as peer:
+        peer.fault(error(403, "AccessDenied"), op="PutObject")
+        stack.service("admin", {"GRANARY_STORE_RETRY_FOR": "1s", **peer.settings("live")})
+        [storage] = stack.cli_json("status")["storages"]
+        assert (storage["finding"], storage["can"], storage["noncurrent_bytes"]) == ("unused", None, None)
+        peer.fault(error(403, "AccessDenied"))
+        [away] = stack.cli_json("status")["storages"]
+        assert (away["finding"], away["can"]) == ("not_asked", None)
 
 
 def test_a_storage_that_does_not_answer_stops_only_what_lies_there(stack):
