@@ -10,6 +10,7 @@
 
 struct world {
     struct store_fixture *store;
+    struct storages *storages; /* the store, as the only storage */
     struct catalog *intake, *owner;
     struct arena *arena;
     struct fixture_table table;
@@ -23,6 +24,7 @@ __attribute__((unused)) static void world_done(struct world *world)
     catalog_close(world->owner);
     arena_free(world->arena);
     schema_free(world->schema);
+    storages_close(world->storages);
 }
 
 __attribute__((unused)) static struct world world_open(void **state)
@@ -35,6 +37,7 @@ __attribute__((unused)) static struct world world_open(void **state)
                           .owner = fixture_open(),
                           .arena = arena_new(0),
                           .table = {.name = name}};
+    EXPECT(OK, storages_open(store_url(world.store->store), NULL, &world.storages, &world.err), &world.err);
     fixture_create_table(world.owner, &world.table);
     world.table.name = NULL;
     world.schema = small_schema(&(struct sort_key){.column = TS}, 1);
@@ -59,7 +62,7 @@ __attribute__((unused)) static struct publish *session(struct world *world, int6
 {
     struct publish *publish = NULL;
     const struct publish_options options = {.catalog = world->intake,
-                                            .store = world->store->store,
+                                            .storages = world->storages,
                                             .owner = "writer",
                                             .reason = "test",
                                             .origin = ORIGIN_INTAKE,

@@ -32,7 +32,7 @@ static void assert_scans(struct world *world, struct scan_options options, const
         assert_int_equal(predicate_evaluate(options.predicate, batch, selected, NULL), OK);
     }
     options.catalog = admin;
-    options.store = world->store->store;
+    options.storages = world->storages;
     options.schema = world->schema;
     EXPECT(OK, scan_open(&options, &scan, &world->err), &world->err);
     const struct schema *schema = scan_schema(scan);
@@ -126,7 +126,7 @@ static void an_object_that_is_gone_is_a_change_while_reading(void **state)
     char id[UUID_TEXT_BYTES];
     publish_rows(&world, batch);
     const struct scan_options options = {.catalog = world.owner,
-                                         .store = world.store->store,
+                                         .storages = world.storages,
                                          .schema = world.schema,
                                          .min_timestamp_us = INT64_MIN,
                                          .max_timestamp_us = INT64_MAX};
@@ -151,7 +151,7 @@ static void columns_that_are_none_are_refused(void **state)
     static const uint32_t beyond[] = {TS, SMALL_COLUMNS};
     struct scan *scan = NULL;
     const struct scan_options options = {.catalog = world.owner,
-                                         .store = world.store->store,
+                                         .storages = world.storages,
                                          .schema = world.schema,
                                          .columns = beyond,
                                          .column_count = COUNT(beyond)};

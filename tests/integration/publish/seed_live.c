@@ -143,7 +143,7 @@ static MUST_CHECK enum err_code read_all(const char *table, struct totals *total
     TRY(world_open(&world, table, false, err));
     const struct scan_options options = {
         .catalog = world.catalog,
-        .store = world.store,
+        .storages = world.storages,
         .schema = world.schema,
         .min_timestamp_us = INT64_MIN,
         .max_timestamp_us = INT64_MAX,
