@@ -141,8 +141,10 @@ static enum err_code prepare(struct net_client *client, const struct net_request
     SET(CURLOPT_PATH_AS_IS, 1L); /* as whoever signed it meant it */
     SET(CURLOPT_USERAGENT, client->user_agent);
     SET(CURLOPT_HTTPHEADER, headers);
-    SET(CURLOPT_BUFFERSIZE, (long)PIECE_BYTES); /* of the answer; the default makes four times the system calls */
-    SET(CURLOPT_UPLOAD_BUFFERSIZE, (long)PIECE_BYTES);
+    /* The defaults make four times the system calls. libcurl refuses a size while it still has the buffers of a transfer that
+     * ended before it was connected (no such host): then the former size, or the default, does as well. */
+    (void)curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, (long)PIECE_BYTES);
+    (void)curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, (long)PIECE_BYTES);
     SET(CURLOPT_CONNECTTIMEOUT_MS, to_ms(client->connect_timeout_us));
     SET(CURLOPT_TIMEOUT_MS, to_ms(request->timeout_us == 0 ? DEFAULT_TIMEOUT_US : request->timeout_us));
     if (client->stall_timeout_us > 0) {

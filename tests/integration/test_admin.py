@@ -263,7 +263,7 @@ def test_scans_beyond_the_bound_are_told_to_come_again(stack):
     finally:
         answer.close()
         connection.close()
-    wait_until(lambda: program.metric("granary_admin_scans_under_way") == 0, 30, "the scan to end with its client")
+    wait_until(lambda: program.metric("granary_admin_scans_under_way") == 0, 120, "the scan to end with its client")
     admin.ask("GET", "/tables/demo.t/scan", limit=1)
 
 
@@ -528,7 +528,7 @@ def test_the_catalog_may_go_away_and_come_back(stack):
     wire.refuse()
     assert admin.error("GET", "/tables", expect=503)["code"] == "unavailable"
     wire.restore()
-    wait_until(lambda: stack.request("admin", "GET", "/api/v1/tables").status == 200, 30, "the API to come back")
+    wait_until(lambda: stack.request("admin", "GET", "/api/v1/tables").status == 200, 120, "the API to come back")
 
 
 def test_explain_tells_why_and_what_comes_next(admin):

@@ -143,7 +143,7 @@ def test_metrics_show_what_the_last_run_found(stack, shelf):
     shelf.plant(2)
     shelf.orphan(size=77)
     program = stack.begin(CLEANER, "--every", "1h").wait_ready()
-    wait_until(lambda: "granary_cleaner_orphan_bytes 77" in program.request("GET", "/metrics").text, 30,
+    wait_until(lambda: "granary_cleaner_orphan_bytes 77" in program.request("GET", "/metrics").text, 120,
                "the run to be counted")
     text = program.request("GET", "/metrics").text
     assert "granary_cleaner_orphans 1" in text and "granary_cleaner_missing_objects 0" in text
@@ -222,7 +222,7 @@ def test_a_catalog_that_goes_away_in_the_middle_costs_nothing_but_time(stack, sh
     orphans = [shelf.orphan() for _ in range(3)]
     held = tmp_path / "held"
     program = stack.begin(CLEANER, env=STEP, fault=f"cleaner.after_save=hold:{held}")
-    wait_until(held.exists, 30, "the cleaner to be in the middle")
+    wait_until(held.exists, 120, "the cleaner to be in the middle")
     proxy.refuse()
     held.unlink()
     assert program.wait_exit(60) == 1
@@ -238,7 +238,7 @@ def test_a_row_that_appears_before_the_delete_saves_its_object(stack, shelf, tmp
     late, orphan = sorted([shelf.orphan(), shelf.orphan()])
     held = tmp_path / "held"
     program = stack.begin(CLEANER, env=DELETE, fault=f"cleaner.after_finish=hold:{held}")
-    wait_until(held.exists, 30, "the comparison to be over")
+    wait_until(held.exists, 120, "the comparison to be over")
     shelf.row(partition=late[-44:-8])
     held.unlink()
     assert program.wait_exit(60) == FINDINGS
@@ -252,7 +252,7 @@ def test_a_pause_in_the_middle_of_deleting_stops_it(stack, shelf, tmp_path):
     held = tmp_path / "held"
     stack.allow_errors("run failed")
     program = stack.begin(CLEANER, env=STEP, fault=f"cleaner.after_delete=hold:{held}")
-    wait_until(held.exists, 30, "the first to be deleted")
+    wait_until(held.exists, 120, "the first to be deleted")
     stop_by_pause(shelf)
     held.unlink()
     assert program.wait_exit(60) == 1
@@ -264,7 +264,7 @@ def test_two_cleaners_do_not_get_in_each_others_way(stack, shelf, tmp_path):
     shelf.orphan()
     held = tmp_path / "held"
     first = stack.begin(CLEANER, env=STEP, fault=f"cleaner.after_save=hold:{held}")
-    wait_until(held.exists, 30, "the first to be in the middle")
+    wait_until(held.exists, 120, "the first to be in the middle")
     assert shelf.clean(expect=0)["objects"] == 0
     held.unlink()
     assert first.wait_exit(60) == 0

@@ -292,7 +292,7 @@ def test_a_deleted_partition_leaves_a_receipt_that_explain_finds(running):
     running.cli("resume", "deleting")
     running.job("decay")
     running.job("reap-collection")
-    wait_until(lambda: running.cli("ls", "demo.events", "--output", "json") == "", 30, "the reap")
+    wait_until(lambda: running.cli("ls", "demo.events", "--output", "json") == "", 120, "the reap")
     assert partition in running.cli("receipts", "demo.events")
     explained = running.cli("explain", partition)
     assert "deleted by" in explained and "decay" in explained
@@ -303,14 +303,14 @@ def test_a_deleted_partition_leaves_a_receipt_that_explain_finds(running):
 def test_dead_letters_are_shown_exported_replayed_and_dropped(running):
     running.service("reaper")
     running.publish("reap", "nonsense")
-    wait_until(lambda: running.queue_length("reap.dead") == 1, 30, "the dead letter")
+    wait_until(lambda: running.queue_length("reap.dead") == 1, 120, "the dead letter")
     assert {"queue": "reap", "messages": 1} in lines(running.cli("dead", "ls", "--output", "json"))
     assert "reap" in running.cli("dead", "ls")
     assert len(lines(running.cli("dead", "show", "reap", "--output", "json"))) == 1
     exported = lines(running.cli("dead", "export", "reap"))
     assert len(exported) == 1 and exported[0]["body_base64"] == "bm9uc2Vuc2U="
     assert running.cli_json("dead", "replay", "reap")["replayed"] == 1
-    wait_until(lambda: running.queue_length("reap.dead") == 1, 30, "the dead letter, again")
+    wait_until(lambda: running.queue_length("reap.dead") == 1, 120, "the dead letter, again")
     assert "dry run" in running.cli("dead", "drop", "reap")
     assert running.queue_length("reap.dead") == 1
     assert running.cli_json("dead", "drop", "reap", "--yes")["dropped"] == 1

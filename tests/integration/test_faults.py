@@ -78,7 +78,7 @@ def test_everything_waits_while_postgresql_is_away_and_goes_on_by_itself(stack):
     assert life.table.post(rows_of_batch(0), key="batch-0", committed=True).status == 200
     wire.refuse()
     for program in programs:
-        wait_until(lambda program=program: unready(program), 30, f"{program.name} to say that the catalog is away")
+        wait_until(lambda program=program: unready(program), 120, f"{program.name} to say that the catalog is away")
     assert life.table.post(rows_of_batch(1), key="batch-1").status == 503
     check_always(stack)
     wire.restore()
@@ -93,7 +93,7 @@ def test_everything_waits_while_the_broker_restarts_and_goes_on_by_itself(stack)
     assert life.table.post(rows_of_batch(0), key="batch-0", committed=True).status == 200
     wire.refuse()
     for program in programs:
-        wait_until(lambda program=program: unready(program), 30, f"{program.name} to say that the broker is away")
+        wait_until(lambda program=program: unready(program), 120, f"{program.name} to say that the broker is away")
     assert life.table.post(rows_of_batch(1), key="batch-1").status == 503
     wire.restore()
     go_on_and_check(life, programs)
@@ -130,10 +130,10 @@ def test_what_the_store_does_not_delete_is_tried_again_until_it_does(stack):
     life.start("reaper")
     with life.unreachable(stubborn[0]):
         life.job("reap-collection")
-        wait_until(lambda: life.old_partitions_left() == {row["partition_id"] for row in stubborn}, 30,
+        wait_until(lambda: life.old_partitions_left() == {row["partition_id"] for row in stubborn}, 120,
                    "all others to be reaped")
         told = "select count(*) from granary.reap_failures where tries > 1 and last_error like 'could not delete%'"
-        wait_until(lambda: stack.sql_value(told) == len(stubborn), 30, "the deletions to be tried again")
+        wait_until(lambda: stack.sql_value(told) == len(stubborn), 120, "the deletions to be tried again")
     life.wait(life.is_clean, "everything to be reaped")
     check_life(life)
 
@@ -159,7 +159,7 @@ def test_the_clock_of_a_service_is_a_day_wrong_and_the_databases_clock_decides(s
     assert len(life.rows()) == len(live_rows()) * days_left // len(LIVE_DAYS)
     reaper = stack.service("reaper", {**life.settings("reaper"), **wrong})
     stack.publish("reap", life.reap_event(life.old_partitions()), type="reap.v1")
-    wait_until(lambda: reaper.metric("granary_reaper_events_total") == 1, 30, "the event to be handled")
+    wait_until(lambda: reaper.metric("granary_reaper_events_total") == 1, 120, "the event to be handled")
     assert len(life.old_partitions()) == BATCHES * len(OLD_DAYS)  # half a day of grace is left
 
 
@@ -200,7 +200,7 @@ def test_never_keeps_for_ever(stack):
     life.start("reaper")
     life.job("reap-collection")
     stack.publish("reap", life.reap_event(life.old_partitions()), type="reap.v1")
-    wait_until(lambda: stack.find("reaper").metric("granary_reaper_events_total") == 1, 30, "the event to be handled")
+    wait_until(lambda: stack.find("reaper").metric("granary_reaper_events_total") == 1, 120, "the event to be handled")
     assert len(life.old_partitions()) == BATCHES * len(OLD_DAYS)
     assert len(stack.objects()) == BATCHES * (len(OLD_DAYS) + len(LIVE_DAYS))
 
@@ -215,7 +215,7 @@ def test_a_paused_deployment_deletes_nothing(stack):
     life.start("reaper")
     reaper = stack.find("reaper")
     stack.publish("reap", life.reap_event(life.old_partitions()), type="reap.v1")
-    wait_until(lambda: reaper.log(message="deleting is stopped"), 30, "the reaper to stop")
+    wait_until(lambda: reaper.log(message="deleting is stopped"), 120, "the reaper to stop")
     assert len(life.old_partitions()) == BATCHES * len(OLD_DAYS)
     stack.sql("update granary.deployment set deleting_paused_at = null, deleting_paused_by = null")
     life.wait(life.is_clean, "everything to be reaped")
@@ -230,7 +230,7 @@ def test_a_store_of_another_deployment_is_not_deleted_from(stack):
     ours = marker.read_text()
     marker.write_text(ours.replace(ours.split('"')[3], "00000000-0000-4000-8000-000000000000"))
     reaper = stack.service("reaper", life.settings("reaper"), wait=False)
-    wait_until(lambda: reaper.log(message="deleting is stopped"), 30, "the reaper to stop")
+    wait_until(lambda: reaper.log(message="deleting is stopped"), 120, "the reaper to stop")
     assert unready(reaper)
     stack.publish("reap", life.reap_event(life.old_partitions()), type="reap.v1")
     assert len(stack.objects()) == BATCHES * (len(OLD_DAYS) + len(LIVE_DAYS))

@@ -194,7 +194,7 @@ def test_a_key_that_comes_again_before_its_first_batch_is_committed_lands_once(s
     assert table.post(some_rows(11), key="one").status == 422
     assert stack.queue_length("intake") == 3
     stack.service("intake", env={"GRANARY_INTAKE_ROLE": "writer"})
-    wait_until(lambda: stack.queue_length("intake") == 0 and table.row_count(), 30, "the rows to land")
+    wait_until(lambda: stack.queue_length("intake") == 0 and table.row_count(), 120, "the rows to land")
     assert table.sizes() == list(range(10))
     assert head.request("POST", "/v1/tables/demo.usr/rows", ndjson(some_rows(10)),
                         {"Idempotency-Key": "one"}, stack.token("writer")).json["duplicate"]
@@ -258,7 +258,7 @@ def test_a_full_queue_answers_429_and_takes_rows_again_when_there_is_room(stack)
         taken.append(noise[len(taken)][0]["size"])
         return False
 
-    wait_until(is_full, 30, "the queue to be full")
+    wait_until(is_full, 120, "the queue to be full")
     assert head.metric("granary_intake_queue_full_total") == 1
     stack.service("intake", env={**settings, "GRANARY_INTAKE_ROLE": "writer"})
     wait_until(lambda: head.request("POST", "/v1/tables/demo.usr/rows", ndjson(some_rows(1, 1000)), {},

@@ -76,7 +76,7 @@ def test_a_message_that_comes_again_after_its_commit_lands_once(stack, key):
     assert table.row_count() == 100
     wait_until(lambda: stack.queue_length("intake") == 1, 10, "the message to come back")
     writer = stack.service("intake", env=WRITER)
-    wait_until(lambda: writer.metric("granary_writer_duplicate_batches_total") == 1, 30, "the duplicate to be known")
+    wait_until(lambda: writer.metric("granary_writer_duplicate_batches_total") == 1, 120, "the duplicate to be known")
     land_all(stack, table, 100)
 
 
@@ -103,7 +103,7 @@ def test_sigterm_loses_nothing_that_was_confirmed(stack):
         assert stack.find("intake").stop() == 0
         stack.service("intake", env=settings)
     confirmed = {size for poster in posters for size in poster.stop()}
-    wait_until(lambda: stack.queue_length("intake") == 0 and table.row_count() >= len(confirmed), 30, "all to land")
+    wait_until(lambda: stack.queue_length("intake") == 0 and table.row_count() >= len(confirmed), 120, "all to land")
     found = table.sizes()
     assert len(found) == len(set(found)), "rows were doubled"
     assert confirmed <= set(found), "confirmed rows were lost"
@@ -122,7 +122,7 @@ def test_servers_that_are_stopped_and_started_again_lose_and_double_nothing(own_
         refused = poster.refused
         for server in servers:
             server.stop()
-        wait_until(lambda: poster.refused > refused, 30, "a request to be refused")
+        wait_until(lambda: poster.refused > refused, 120, "a request to be refused")
         for server in servers:
             server.start()
         for server in servers:
@@ -188,7 +188,7 @@ def dead(stack):
 
 
 def wait_dead(stack, count):
-    wait_until(lambda: stack.queue_length("intake.dead") == count, 30, f"{count} messages in the dead queue")
+    wait_until(lambda: stack.queue_length("intake.dead") == count, 120, f"{count} messages in the dead queue")
 
 
 @pytest.mark.allow_errors("a message cannot be written and goes to the dead queue")

@@ -159,7 +159,7 @@ def test_more_rows_than_memory_are_written_on_the_way_and_nobody_sees_them_befor
     assert stack.sql_value("select count(distinct lock_id) from granary.partitions") == 1
     assert table.row_count() == 0
     lease = stack.sql_value("select expires_at from granary.locks")
-    wait_until(lambda: stack.sql_value("select expires_at from granary.locks") > lease, 30, "the lease to be renewed")
+    wait_until(lambda: stack.sql_value("select expires_at from granary.locks") > lease, 120, "the lease to be renewed")
     assert session.commit().json["rows"] == sent
     assert table.sizes() == list(range(sent))
     assert stack.sql_value("select count(*) from granary.locks") == 0
@@ -172,7 +172,7 @@ def test_a_load_that_is_not_committed_leaves_nothing(stack, how):
                                           "GRANARY_WRITER_LOAD_IDLE": "20s" if how == "idle" else "10m"})
     session = Load(table)
     assert session.rows(some_rows(30000)).status == 200
-    wait_until(lambda: staged(stack) > 0, 30, "partitions to be staged")
+    wait_until(lambda: staged(stack) > 0, 120, "partitions to be staged")
     if how == "abort":
         assert session.abort().status == 200
         assert session.show().status == 404
@@ -185,7 +185,7 @@ def test_a_load_that_is_not_committed_leaves_nothing(stack, how):
         connection.sendall(f"POST /v1/tables/{table.name}/loads/{session.id}/rows HTTP/1.1\r\nHost: x\r\n"
                            f"Authorization: Bearer {stack.token('writer')}\r\nContent-Length: 100000\r\n\r\n".encode()
                            + ndjson(some_rows(10)))
-        wait_until(lambda: session.show().json["bodies_under_way"] == 1, 30, "the body to begin")
+        wait_until(lambda: session.show().json["bodies_under_way"] == 1, 120, "the body to begin")
         connection.close()
         wait_until(lambda: session.show().json["state"] == "failed", 120, "the load to fail")  # idle after 60 s at least
         assert session.commit().status == 409
@@ -238,7 +238,7 @@ def test_a_process_takes_only_so_many_loads(stack):
     refused = table.load(some_rows(1))
     assert refused.status == 503 and "GRANARY_WRITER_LOAD_SESSIONS" in refused.text
     assert session.abort().status == 200
-    wait_until(lambda: table.load(some_rows(1)).status == 200, 30, "the next load to be taken")
+    wait_until(lambda: table.load(some_rows(1)).status == 200, 120, "the next load to be taken")
 
 
 def test_a_head_says_where_loads_are_taken_and_a_writer_takes_them(stack):
