@@ -1,5 +1,6 @@
 #include "services/intake/run.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -119,12 +120,22 @@ static size_t make_routes(struct process *process)
     return LOAD_ROUTE_COUNT + 1;
 }
 
+/* Batches and row groups come and go in blocks of any size, on many threads. glibc would keep them all in its arenas, and
+ * raise its bound for blocks that go back to the system with each that it frees: a load of 20 M rows then held 556 MiB. */
+static void bound_memory(void)
+{
+    enum { MAPPED_BYTES = 256 << 10, ARENAS = 4 };
+    (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+    (void)mallopt(M_ARENA_MAX, ARENAS);
+}
+
 enum err_code intake_run(struct service *service, const void *config_of_service, struct error *err)
 {
     const struct intake_config *config = config_of_service;
     const struct bus_queue_spec queue = intake_queue(config->queue_max_bytes);
     struct bus_options bus;
     AUTO(process_done) struct process process = {0};
+    bound_memory();
     TRY(bus_options_of(&config->bus, "granary-intake", &bus, err));
     TRY(open_catalogs(&process, config, err));
     TRY(open_roles(service, &process, config, &bus, err));

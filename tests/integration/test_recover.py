@@ -11,7 +11,7 @@ GATE = {"GRANARY_REAPER_GATE_INTERVAL": "1s"}
 
 
 def marks(stack):
-    return sorted(int(path.name) for path in (stack.store / "granary-marks").glob("*"))
+    return sorted(int(path.name) for path in (stack.store / "granary-marks").glob("[0-9]*"))
 
 
 class Catalogs:
