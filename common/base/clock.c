@@ -24,6 +24,13 @@ int64_t clock_monotonic_us(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+void clock_pause_us(int64_t us)
+{
+    struct timespec left = {.tv_sec = us / CLOCK_SECOND_US, .tv_nsec = us % CLOCK_SECOND_US * 1000};
+    while (us > 0 && nanosleep(&left, &left) != 0) {
+    }
+}
+
 /* Both conversions count in eras of 400 years that begin on 1 March, so that the leap day is the last of its year. */
 enum { DAYS_PER_ERA = 146097, EPOCH_SHIFT_DAYS = 719468 };
 

@@ -15,6 +15,7 @@
 
 int64_t clock_now_us(void);       /* wall clock */
 int64_t clock_monotonic_us(void); /* for time-outs; unrelated to the wall clock */
+void clock_pause_us(int64_t us);  /* the thread waits that long, signals or not; 0 and less: not at all */
 
 struct civil_time {
     int32_t year;  /* astronomical: 0 is 1 BC */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "common/base/clock.h"
 #include "common/net/internal.h"
@@ -101,13 +100,6 @@ static int64_t pause_us(unsigned tries, const char *retry_after)
     return chosen_us > asked_us ? chosen_us : asked_us;
 }
 
-static void pause_for(int64_t us)
-{
-    struct timespec left = {.tv_sec = us / CLOCK_SECOND_US, .tv_nsec = us % CLOCK_SECOND_US * 1000};
-    while (nanosleep(&left, &left) != 0) {
-    }
-}
-
 enum err_code net_send(struct net_client *client, const struct net_request *request, struct net_answer *out,
                        struct error *err)
 {
@@ -120,7 +112,7 @@ enum err_code net_send(struct net_client *client, const struct net_request *requ
         int64_t spent_us = clock_monotonic_us() - start_us;
         /* A pause that would end behind the deadline is not begun. */
         if (can_heal(code, answer.status) && !streamed && spent_us + wait_us < request->retry_for_us) {
-            pause_for(wait_us);
+            clock_pause_us(wait_us);
             continue;
         }
         if (code == OK) {

@@ -2,12 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/base/clock.h"
 #include "common/json/json.h"
 
-enum { MARKER_MAX_BYTES = 4096, UPLOAD_US = 60 * 1000000, MAX_TRIES = 10, PAUSE_NS = 5000000 };
+enum { MARKER_MAX_BYTES = 4096, UPLOAD_US = 60 * 1000000, MAX_TRIES = 10, PAUSE_US = 5000 };
 
 static enum err_code refuse(struct store *store, struct error *err, const char *what)
 {
@@ -91,7 +90,6 @@ enum err_code publish_marker_ensure(struct store *store, const struct uuid *depl
         if (code != OK && code != ERR_CONFLICT && (code != ERR_UNAVAILABLE || tries == MAX_TRIES)) {
             return code;
         }
-        const struct timespec pause = {.tv_nsec = code == OK ? 0 : tries * PAUSE_NS};
-        (void)nanosleep(&pause, NULL);
+        clock_pause_us(code == OK ? 0 : tries * PAUSE_US);
     }
 }

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/base/clock.h"
 #include "common/base/fault.h"
@@ -231,8 +230,7 @@ static enum err_code find_outcome(struct publish *publish, uint64_t xid, bool *o
             return err_set(err, ERR_UNKNOWN, "could not find out whether transaction %llu was committed",
                            (unsigned long long)xid);
         }
-        const struct timespec pause = {.tv_nsec = OUTCOME_PAUSE_US * 1000};
-        (void)nanosleep(&pause, NULL);
+        clock_pause_us(OUTCOME_PAUSE_US);
     }
 }
 

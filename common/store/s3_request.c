@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "common/base/clock.h"
 #include "common/base/text.h"
@@ -205,13 +204,6 @@ struct loop {
     uint32_t tries;
 };
 
-static void pause_for(int64_t us)
-{
-    struct timespec left = {.tv_sec = us / CLOCK_SECOND_US, .tv_nsec = us % CLOCK_SECOND_US * 1000};
-    while (us > 0 && nanosleep(&left, &left) != 0) {
-    }
-}
-
 static void wait_for_rate(struct loop *loop)
 {
     struct s3_store *store = loop->store;
@@ -222,7 +214,7 @@ static void wait_for_rate(struct loop *loop)
     int64_t wait_us = store_s3_rate_take(&store->rates[loop->request->rate_slot], (double)loop->request->paced_keys,
                                          clock_monotonic_us());
     (void)pthread_mutex_unlock(&store->lock);
-    pause_for(wait_us);
+    clock_pause_us(wait_us);
 }
 
 static void slow_down(struct loop *loop)
@@ -335,7 +327,7 @@ static enum err_code obey(struct loop *loop, const struct s3_decision *decision,
     switch (decision->verdict) {
     case S3_RETRY:
         count_metric(loop->store->metrics.retries);
-        pause_for(decision->pause_us);
+        clock_pause_us(decision->pause_us);
         return OK;
     case S3_REFRESH: loop->outcome.refreshed = *out_refused = true; return OK;
     case S3_SKEW:

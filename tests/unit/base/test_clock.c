@@ -135,9 +135,20 @@ static void durations_round_trip(void **state)
     }
 }
 
+static void a_pause_is_not_over_before_its_time(void **state)
+{
+    (void)state;
+    int64_t start_us = clock_monotonic_us();
+    clock_pause_us(-CLOCK_SECOND_US);
+    clock_pause_us(0);
+    clock_pause_us(2000);
+    assert_true(clock_monotonic_us() - start_us >= 2000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pause_is_not_over_before_its_time),
         cmocka_unit_test(times_that_parse),
         cmocka_unit_test(times_that_do_not),
         cmocka_unit_test(data_may_leave_the_offset_out),
