@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "common/catalog/audit.h"
-#include "common/catalog/internal.h"
+#include "common/catalog/orphans_private.h"
 
 static const char SQL_BEGIN[] =
     "insert into granary.plans (plan_id, kind, table_id, parameters, summary, created_by, expires_at)"
@@ -19,7 +19,7 @@ static const char SQL_FINISH[] =
     " summary = jsonb_build_object('objects', $3::bigint, 'bytes', $4::bigint, 'cut', $5::boolean)"
     " where plan_id = $1 and applied_at is null";
 static const char SQL_LIST[] =
-    "select storage_id, path, data_bytes, modified_at, owner, table_id, partition_id from granary.plan_orphans"
+    "select " CATALOG_SQL_ORPHAN " from granary.plan_orphans"
     " where plan_id = $1 and (storage_id, path) > ($2, $3) order by storage_id, path limit $4";
 static const char SQL_NOTE[] = "update granary.plan_orphans o set outcome = n.outcome"
                                " from unnest($2::int[], $3::text[], $4::text[]) n (storage_id, path, outcome)"
@@ -79,25 +79,7 @@ enum err_code catalog_admin_orphans_list(struct catalog *catalog, const struct c
                       CATALOG_VALUES(catalog_uuid(&page->plan_id), catalog_i32(page->after_storage),
                                      catalog_text(page->after_path), catalog_i64((int64_t)page->limit)),
                       &rows, err));
-    size_t count = catalog_rows_count(rows);
-    struct catalog_orphan *orphans = arena_zalloc(arena, count + 1, sizeof *orphans);
-    if (orphans == NULL) {
-        return err_no_memory(err, count * sizeof *orphans);
-    }
-    for (size_t i = 0; i < count; i++) {
-        orphans[i] = (struct catalog_orphan){
-            .storage_id = catalog_get_i32(rows, i, 0),
-            .data_bytes = catalog_get_i64(rows, i, 2),
-            .modified_at_us = catalog_get_timestamp(rows, i, 3),
-            .table_id = catalog_get_uuid(rows, i, 5),
-            .partition_id = catalog_get_uuid(rows, i, 6),
-        };
-        TRY(catalog_load_text(rows, i, 1, arena, &orphans[i].path, err));
-        TRY(catalog_load_text(rows, i, 4, arena, &orphans[i].owner, err));
-    }
-    *out = orphans;
-    *out_count = count;
-    return OK;
+    return catalog_orphans_read(rows, arena, out, out_count, err);
 }
 
 enum err_code catalog_admin_orphans_note(struct catalog *catalog, const struct uuid *plan_id,

@@ -1,6 +1,6 @@
 #include "common/catalog/cleaner.h"
 
-#include "common/catalog/internal.h"
+#include "common/catalog/orphans_private.h"
 
 /* Session locks: they end with the session. */
 static const char SQL_LOCK[] = "select pg_try_advisory_lock(hashtextextended('granary.cleaner', $1))";
@@ -47,7 +47,7 @@ static const char SQL_FORGET_MISSING[] = "delete from granary.missing_objects wh
 
 /* Reads only; along the index. */
 static const char SQL_CONDEMNED[] =
-    "select path, data_bytes, modified_at, owner, table_id, partition_id from granary.orphans"
+    "select " CATALOG_SQL_ORPHAN " from granary.orphans"
     " where storage_id = $1 and run_id = $2 and path > $6 and first_seen_at <= clock_timestamp() - $3::interval"
     "   and modified_at <= $4 and owner <> $5 order by path limit $7";
 
@@ -213,6 +213,30 @@ enum err_code catalog_cleaner_run_finish(struct catalog *catalog, const struct c
 
 /* --- deleting ------------------------------------------------------------------------------------------------------ */
 
+enum err_code catalog_orphans_read(const struct catalog_rows *rows, struct arena *arena, struct catalog_orphan **out,
+                                   size_t *out_count, struct error *err)
+{
+    size_t count = catalog_rows_count(rows);
+    struct catalog_orphan *orphans = arena_zalloc(arena, count + 1, sizeof *orphans);
+    if (orphans == NULL) {
+        return err_no_memory(err, count * sizeof *orphans);
+    }
+    for (size_t i = 0; i < count; i++) {
+        orphans[i] = (struct catalog_orphan){
+            .storage_id = catalog_get_i32(rows, i, 0),
+            .data_bytes = catalog_get_i64(rows, i, 2),
+            .modified_at_us = catalog_get_timestamp(rows, i, 3),
+            .table_id = catalog_get_uuid(rows, i, 5),
+            .partition_id = catalog_get_uuid(rows, i, 6),
+        };
+        TRY(catalog_load_text(rows, i, 1, arena, &orphans[i].path, err));
+        TRY(catalog_load_text(rows, i, 4, arena, &orphans[i].owner, err));
+    }
+    *out = orphans;
+    *out_count = count;
+    return OK;
+}
+
 enum err_code catalog_cleaner_condemned(struct catalog *catalog, const struct catalog_condemned_page *page,
                                         struct arena *arena, struct catalog_orphan **out, size_t *out_count,
                                         struct error *err)
@@ -224,25 +248,7 @@ enum err_code catalog_cleaner_condemned(struct catalog *catalog, const struct ca
                                      catalog_text(page->keep_owner), catalog_text(page->after),
                                      catalog_i64((int64_t)page->limit)),
                       &rows, err));
-    size_t count = catalog_rows_count(rows);
-    struct catalog_orphan *orphans = arena_zalloc(arena, count + 1, sizeof *orphans);
-    if (orphans == NULL) {
-        return err_no_memory(err, count * sizeof *orphans);
-    }
-    for (size_t i = 0; i < count; i++) {
-        orphans[i] = (struct catalog_orphan){
-            .storage_id = page->storage_id,
-            .data_bytes = catalog_get_i64(rows, i, 1),
-            .modified_at_us = catalog_get_timestamp(rows, i, 2),
-            .table_id = catalog_get_uuid(rows, i, 4),
-            .partition_id = catalog_get_uuid(rows, i, 5),
-        };
-        TRY(catalog_load_text(rows, i, 0, arena, &orphans[i].path, err));
-        TRY(catalog_load_text(rows, i, 3, arena, &orphans[i].owner, err));
-    }
-    *out = orphans;
-    *out_count = count;
-    return OK;
+    return catalog_orphans_read(rows, arena, out, out_count, err);
 }
 
 enum err_code catalog_orphans_announce(struct catalog *catalog, const struct uuid *deletion_id,
