@@ -2,7 +2,6 @@
  * after the other: the full ones are large and go, the one being filled stays. Rows of many days at once fill all evenly:
  * whatever is written, each bucket gets a partition each time, and merging brings them together later. So the largest buckets
  * go, until half of the rows are gone: no row is sorted more than twice on average, and the small ones get time to grow. */
-#include <malloc.h>
 #include <string.h>
 
 #include "common/base/fault.h"
@@ -170,15 +169,6 @@ static enum err_code write_batch(struct load *load, struct batch **batch, bool w
     return OK;
 }
 
-/* Partitions are written by threads that come and go, and the allocator keeps for each of them what it has freed: given back,
- * the memory of a load stays what it is in one such step. */
-static enum err_code write_and_trim(struct load *load, struct batch **batch, bool whole, struct error *err)
-{
-    enum err_code code = write_batch(load, batch, whole, err);
-    (void)malloc_trim(0);
-    return code;
-}
-
 static bool is_full(const struct load *load, const struct batch *batch)
 {
     return batch->row_count >= INTAKE_MAX_ROWS || (int64_t)batch_memory_bytes(batch) >= load->options.memory_bytes / 2;
@@ -195,7 +185,7 @@ enum err_code load_gather(struct load *load, const struct batch *rows, struct er
         TRY(batch_new(rows->schema, FIRST_ROWS, &load->rows, err));
     }
     TRY(batch_append_range(load->rows, rows, 0, rows->row_count, err));
-    return is_full(load, load->rows) ? write_and_trim(load, &load->rows, false, err) : OK;
+    return is_full(load, load->rows) ? write_batch(load, &load->rows, false, err) : OK;
 }
 
 enum err_code load_gather_rejects(struct load *load, const struct ingest_reject *rejects, size_t count,
@@ -213,7 +203,7 @@ enum err_code load_gather_rejects(struct load *load, const struct ingest_reject 
     } else {
         TRY(batch_append_range(load->rejects, batch, 0, batch->row_count, err));
     }
-    return is_full(load, load->rejects) ? write_and_trim(load, &load->rejects, true, err) : OK;
+    return is_full(load, load->rejects) ? write_batch(load, &load->rejects, true, err) : OK;
 }
 
 enum err_code load_write_rest(struct load *load, struct error *err)
@@ -221,7 +211,7 @@ enum err_code load_write_rest(struct load *load, struct error *err)
     struct batch **batches[] = {&load->rows, &load->rejects};
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
         if (*batches[i] != NULL && (*batches[i])->row_count > 0) {
-            TRY(write_and_trim(load, batches[i], true, err));
+            TRY(write_batch(load, batches[i], true, err));
         }
     }
     return OK;
