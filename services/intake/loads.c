@@ -7,6 +7,7 @@
 #include "common/log/log.h"
 
 #define LOOK_EVERY_US CLOCK_SECOND_US
+enum { MOST_REMEMBERED = 256 };
 
 struct load_handle {
     struct load_handle *next;
@@ -27,8 +28,7 @@ struct loads {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     bool stopping, closing;
-    struct load_handle *first; /* only the keeper takes out of it */
-    size_t count;
+    struct load_handle *first; /* the youngest; only the keeper takes out of it */
 };
 
 const struct loads_options *loads_options_of(const struct loads *loads)
@@ -88,6 +88,27 @@ static enum err_code make_handle(struct loads *loads, const struct loads_begin *
     return OK;
 }
 
+/* Under the lock. How many loads are under way; one that is over is only remembered, for whoever missed its answer. Of too
+ * many such the oldest is forgotten. */
+static size_t count_open(struct loads *loads)
+{
+    size_t open = 0, remembered = 0;
+    struct load_handle *oldest = NULL;
+    for (struct load_handle *handle = loads->first; handle != NULL; handle = handle->next) {
+        struct load_view view;
+        load_look_at(handle->load, &view);
+        bool over = (view.state == LOAD_COMMITTED || view.state == LOAD_FAILED) && view.bodies_under_way == 0;
+        open += !over;
+        remembered += over && !handle->forgotten;
+        oldest = over && !handle->forgotten ? handle : oldest;
+    }
+    if (remembered > MOST_REMEMBERED) {
+        oldest->forgotten = true;
+    }
+    metric_set(loads->open, (double)open);
+    return open;
+}
+
 static enum err_code insert(struct loads *loads, struct load_handle *handle, struct error *err)
 {
     const int64_t most = loads->options.config->load_sessions;
@@ -95,7 +116,7 @@ static enum err_code insert(struct loads *loads, struct load_handle *handle, str
     (void)pthread_mutex_lock(&loads->lock);
     if (loads->stopping) {
         code = err_set(err, ERR_STOPPED, "shutting down; hint: try again");
-    } else if ((int64_t)loads->count >= most) {
+    } else if ((int64_t)count_open(loads) >= most) {
         code = err_set(err, ERR_UNAVAILABLE,
                        "expected at most %lld loads at once but found as many; hint: try again later, or raise "
                        "GRANARY_WRITER_LOAD_SESSIONS",
@@ -103,8 +124,7 @@ static enum err_code insert(struct loads *loads, struct load_handle *handle, str
     } else {
         handle->next = loads->first;
         loads->first = handle;
-        loads->count++;
-        metric_set(loads->open, (double)loads->count);
+        (void)count_open(loads);
     }
     (void)pthread_mutex_unlock(&loads->lock);
     return code;
@@ -226,8 +246,6 @@ static void take_out(struct loads *loads, const struct load_handle *handle)
         link = &(*link)->next;
     }
     *link = handle->next;
-    loads->count--;
-    metric_set(loads->open, (double)loads->count);
 }
 
 static void close_handle(struct loads *loads, struct load_handle *handle_take)
@@ -259,6 +277,7 @@ static void tend_all(struct loads *loads)
         }
         handle = next;
     }
+    (void)count_open(loads);
 }
 
 static void *keep(void *context)
@@ -284,7 +303,7 @@ static void register_metrics(struct loads *loads, struct metrics *metrics)
 {
     static const char total[] = "granary_loads_total";
     static const char help[] = "Loads that are over, by result.";
-    loads->open = metrics_gauge(metrics, "granary_loads_open", NULL, "Loads that this process knows.");
+    loads->open = metrics_gauge(metrics, "granary_loads_open", NULL, "Loads that are under way in this process.");
     loads->committed = metrics_counter(metrics, total, "result=\"committed\"", help);
     loads->failed = metrics_counter(metrics, total, "result=\"failed\"", help);
     loads->rows = metrics_counter(metrics, "granary_loads_rows_total", NULL, "Rows of committed loads.");

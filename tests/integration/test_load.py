@@ -241,6 +241,25 @@ def test_a_process_takes_only_so_many_loads(stack):
     wait_until(lambda: table.load(some_rows(1)).status == 200, 120, "the next load to be taken")
 
 
+def test_loads_that_are_over_are_remembered_and_take_no_place(stack):
+    table = Table(stack)
+    intake = stack.service("intake", env={"GRANARY_WRITER_LOAD_SESSIONS": "1"})
+    for number in range(3):
+        session = Load(table)
+        assert session.rows(some_rows(10, 10 * number)).status == 200
+        done = session.commit()
+        assert done.status == 200, done
+        assert session.commit().json == done.json
+    broken = Load(table)
+    assert broken.rows(b"no gzip", {"Content-Encoding": "gzip"}).status == 400
+    wait_until(lambda: intake.metric("granary_loads_open") == 0, 60, "the broken one to be over")
+    last = Load(table)
+    assert broken.show().json["state"] == "failed" and session.show().json["state"] == "committed"
+    assert intake.metric("granary_loads_open") == 1
+    assert last.abort().status == 200
+    assert table.sizes() == list(range(30))
+
+
 def test_a_head_says_where_loads_are_taken_and_a_writer_takes_them(stack):
     table = Table(stack)
     head = stack.service("intake", env={"GRANARY_INTAKE_ROLE": "head"})
