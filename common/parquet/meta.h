@@ -40,7 +40,8 @@ enum parquet_converted {
     CONVERTED_UINT_64 = 14,
     CONVERTED_INT_8 = 15,
     CONVERTED_INT_64 = 18,
-    CONVERTED_JSON = 19
+    CONVERTED_JSON = 19,
+    CONVERTED_INTERVAL = 21
 };
 
 /* Field numbers of the LogicalType union. */

@@ -281,9 +281,11 @@ static void weigh_page(const struct pruner *pruner, const struct watched *watche
     uint64_t first = (uint64_t)watched->places.pages[page].first_row;
     column_stats_init(out, &reader->schema.columns[watched->column]);
     int64_t null_count = index->null_counts != NULL ? index->null_counts[page] : -1;
-    out->null_count = index->null_pages[page] != 0 ? EVIDENCE_ROWS
-                                                   : evident_nulls(layout, null_count, page_end(watched, rows) - first);
-    if (index->null_pages[page] == 0 && parquet_stats_are_ordered(&reader->meta, layout)) {
+    bool only_nulls = index->null_pages[page] != 0;
+    out->null_count = only_nulls && layout->optional /* otherwise the index contradicts the schema */
+                          ? EVIDENCE_ROWS
+                          : evident_nulls(layout, null_count, page_end(watched, rows) - first);
+    if (!only_nulls && parquet_stats_are_ordered(&reader->meta, layout)) {
         parquet_stats_decode_bounds(&index->min[page], &index->max[page], layout, out);
     }
 }

@@ -3,7 +3,7 @@
  *  - min_value and max_value count only where the footer says that the column is ordered by its type. (Nothing was said
  *    before parquet-format 2.4; a total order of floats puts NaN and zeros elsewhere.)
  *  - The deprecated min and max were compared as signed numbers: they count for those, not for bytes, nor for unsigned ones.
- *  - INT96 has no order.
+ *  - INT96, intervals and the logical types of later formats have no order, or none that is known here.
  *  - One NaN spoils both: the writer compared with it. -0.0 and +0.0 are equal to whoever compares with these bounds.
  *  - A minimum above its maximum spoils both.
  *  - Bounds of a width that is not the type's are none. Texts may be cut: a short minimum is still one, a maximum longer
@@ -70,7 +70,7 @@ static bool decode_bound(const struct parquet_bytes *bytes, const struct column_
 void parquet_stats_decode_bounds(const struct parquet_bytes *min, const struct parquet_bytes *max,
                                  const struct column_layout *layout, struct column_stats *out)
 {
-    if (layout->conversion == CONVERSION_INT96) {
+    if (layout->unordered) {
         return;
     }
     out->has_min = decode_bound(min, layout, out->type, true, out->min, &out->min_length);

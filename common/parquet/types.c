@@ -206,6 +206,30 @@ static const char *take_logical(const struct reading *r)
     }
 }
 
+/* The order of bounds belongs to the logical type. INT96, intervals and what has only nulls have none, and the types of later
+ * formats one that is not known: reading such values as what carries them says nothing about it. */
+static bool has_order(const struct meta_element *element)
+{
+    if (element->physical == PHYSICAL_INT96) {
+        return false;
+    }
+    switch (element->logical) {
+    case LOGICAL_NONE: return element->converted != CONVERTED_INTERVAL;
+    case LOGICAL_STRING:
+    case LOGICAL_ENUM:
+    case LOGICAL_DECIMAL:
+    case LOGICAL_DATE:
+    case LOGICAL_TIME:
+    case LOGICAL_TIMESTAMP:
+    case LOGICAL_INTEGER:
+    case LOGICAL_JSON:
+    case LOGICAL_BSON:
+    case LOGICAL_UUID:
+    case LOGICAL_FLOAT16: return true;
+    default: return false;
+    }
+}
+
 const char *parquet_type_from_element(const struct meta_element *element, struct schema_column *out,
                                       struct column_layout *out_layout)
 {
@@ -226,6 +250,7 @@ const char *parquet_type_from_element(const struct meta_element *element, struct
         return "a fixed length out of range";
     }
     column.nullable = layout.optional;
+    layout.unordered = !has_order(&complete);
     const char *refusal = take_logical(&r);
     if (refusal == NULL) {
         *out = column;

@@ -27,6 +27,7 @@ struct column_layout {
     int32_t type_length; /* PHYSICAL_FIXED */
     bool optional;
     enum parquet_conversion conversion;
+    bool unordered; /* how its bounds compare is not known here, whatever the file says */
     uint8_t digits; /* decimals: no value has more */
     size_t chunk;   /* of the column in each row group */
 };

@@ -15,7 +15,22 @@ struct bounds {
 static const int32_t minus_five = -5, five = 5;
 static const uint32_t large = 4000000000U;
 static const int64_t wide = 5;
+static const uint64_t beyond = UINT64_MAX;
+static const int32_t sixteen_bits = 65535;
 static const double zero = 0.0, one = 1.0;
+
+#define HALVES                                                                   \
+    {                                                                            \
+        .physical = PHYSICAL_FIXED, .type_length = 2, .logical = LOGICAL_FLOAT16 \
+    }
+#define UNSIGNED_64                                                                \
+    {                                                                              \
+        .physical = PHYSICAL_INT64, .logical = LOGICAL_INTEGER, .integer_bits = 64 \
+    }
+#define FIXED_DECIMAL                                                                            \
+    {                                                                                            \
+        .physical = PHYSICAL_FIXED, .type_length = 2, .logical = LOGICAL_DECIMAL, .precision = 4 \
+    }
 
 static const struct {
     const char *what;
@@ -57,6 +72,48 @@ static const struct {
      LOWER},
     {"doubles", {.physical = PHYSICAL_DOUBLE}, true, {&zero, &one, 8, 8}, {0}, BOTH},
     {"INT96", {.physical = PHYSICAL_INT96}, true, {"123456789012", "123456789013", 12, 12}, {0}, NONE},
+    {"intervals",
+     {.physical = PHYSICAL_FIXED, .type_length = 12, .converted = CONVERTED_INTERVAL},
+     true,
+     {"123456789012", "123456789013", 12, 12},
+     {0},
+     NONE},
+    {"a type of a later format", {.physical = PHYSICAL_BYTE_ARRAY, .logical = 17}, true, {"a", "b", 1, 1}, {0}, NONE},
+    {"a type of which there are only nulls",
+     {.physical = PHYSICAL_INT32, .logical = LOGICAL_UNKNOWN},
+     true,
+     {&minus_five, &five, 4, 4},
+     {0},
+     NONE},
+    {"halves", HALVES, true, {"\x00\xc4", "\x00\x3c", 2, 2}, {0}, BOTH}, /* -4 and 1: as bytes the wrong way round */
+    {"halves the wrong way round", HALVES, true, {"\x00\x3c", "\x00\xc4", 2, 2}, {0}, NONE},
+    {"halves with NaN for a minimum", HALVES, true, {"\x00\x7e", "\x00\x3c", 2, 2}, {0}, NONE},
+    {"halves with NaN for a maximum", HALVES, true, {"\x00\xc4", "\x01\xfc", 2, 2}, {0}, NONE},
+    {"halves of long ago", HALVES, false, {0}, {"\x00\xc4", "\x00\x3c", 2, 2}, NONE},
+    {"unsigned numbers of 64 bits", UNSIGNED_64, true, {&wide, &wide, 8, 8}, {0}, BOTH},
+    {"unsigned numbers beyond 63 bits", UNSIGNED_64, true, {&wide, &beyond, 8, 8}, {0}, LOWER},
+    {"unsigned numbers of 64 bits of long ago", UNSIGNED_64, false, {0}, {&beyond, &wide, 8, 8}, NONE},
+    {"unsigned numbers of 16 bits of long ago", /* as signed ones of 32 bits they are in order */
+     {.physical = PHYSICAL_INT32, .logical = LOGICAL_INTEGER, .integer_bits = 16},
+     false,
+     {0},
+     {&five, &sixteen_bits, 4, 4},
+     BOTH},
+    {"decimals in int32",
+     {.physical = PHYSICAL_INT32, .logical = LOGICAL_DECIMAL, .precision = 9},
+     true,
+     {&minus_five, &five, 4, 4},
+     {0},
+     BOTH},
+    {"decimals in fixed bytes", FIXED_DECIMAL, true, {"\xff\xfe", "\x00\x05", 2, 2}, {0}, BOTH},
+    {"decimals in fixed bytes, compared as bytes", FIXED_DECIMAL, true, {"\x00\x05", "\xff\xfe", 2, 2}, {0}, NONE},
+    {"decimals in fixed bytes of long ago", FIXED_DECIMAL, false, {0}, {"\xff\xfe", "\x00\x05", 2, 2}, NONE},
+    {"uuids of another width",
+     {.physical = PHYSICAL_FIXED, .type_length = 16, .logical = LOGICAL_UUID},
+     true,
+     {"123456789012", "123456789013", 12, 12},
+     {0},
+     NONE},
     {"times in milliseconds",
      {.physical = PHYSICAL_INT64, .logical = LOGICAL_TIMESTAMP, .unit = TIME_UNIT_MILLIS},
      true,
@@ -96,7 +153,7 @@ static struct column_stats decode(const struct meta_element *from, bool ordered,
                                                .legacy_min = bytes_of(legacy->min, legacy->min_length),
                                                .legacy_max = bytes_of(legacy->max, legacy->max_length),
                                                .null_count = -1};
-    element.converted = CONVERTED_NONE;
+    element.converted = from->converted == CONVERTED_INTERVAL ? CONVERTED_INTERVAL : CONVERTED_NONE;
     element.repetition = REPETITION_OPTIONAL;
     assert_null(parquet_type_from_element(&element, &column, &layout));
     column_stats_init(&stats, &column);
@@ -133,6 +190,27 @@ static void one_nan_spoils_both_bounds(void **state)
             decode(&(struct meta_element){.physical = PHYSICAL_FLOAT}, true, &narrows[i], &none);
         assert_false(stats.has_min || stats.has_max);
     }
+}
+
+static void a_minimum_may_be_cut_and_a_maximum_may_not(void **state)
+{
+    (void)state;
+    static const char text[] = "0123456789012345678901234567890123456789012345678901234567890123";
+    static const struct meta_element strings = {.physical = PHYSICAL_BYTE_ARRAY, .logical = LOGICAL_STRING};
+    static const struct bounds none = {0};
+    char longer[80];
+    (void)snprintf(longer, sizeof longer, "%sz", text);
+    struct column_stats stats = decode(&strings, true, &(struct bounds){longer, "1", 65, 1}, &none);
+    assert_int_equal(stats.min_length, 64); /* still below what it was cut from */
+    assert_memory_equal(stats.min, text, 64);
+    assert_true(stats.has_max);
+    stats = decode(&strings, true, &(struct bounds){"0", text, 1, 64}, &none);
+    assert_true(stats.has_max);
+    assert_int_equal(stats.max_length, 64);
+    stats = decode(&strings, true, &(struct bounds){"0", longer, 1, 65}, &none);
+    assert_true(stats.has_min && !stats.has_max);
+    stats = decode(&strings, true, &(struct bounds){"", "", 0, 0}, &none); /* of empty texts */
+    assert_true(stats.has_min && stats.has_max);
 }
 
 static void bounds_of_other_types_are_in_ours(void **state)
@@ -182,6 +260,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_are_trusted_where_their_order_is_known),
         cmocka_unit_test(one_nan_spoils_both_bounds),
+        cmocka_unit_test(a_minimum_may_be_cut_and_a_maximum_may_not),
         cmocka_unit_test(bounds_of_other_types_are_in_ours),
         cmocka_unit_test(an_unknown_null_count_rules_out_nothing),
     };
