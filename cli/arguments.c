@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-enum { NEAR_LETTERS = 3, LONGEST_COMPARED = 63 };
+#include "common/base/text.h"
+
+enum { NEAR_LETTERS = 3 };
 
 const struct cli_flag cli_global_flags[] = {
     {"--url", "URL", "address of the admin service (GRANARY_URL)"},
@@ -24,38 +26,11 @@ static const struct cli_flag *find_in(const struct cli_flag *flags, size_t count
     return NULL;
 }
 
-size_t cli_text_distance(const char *a, const char *b)
-{
-    size_t length_a = strlen(a);
-    size_t length_b = strlen(b);
-    size_t row[LONGEST_COMPARED + 1];
-
-    if (length_a > LONGEST_COMPARED || length_b > LONGEST_COMPARED) {
-        return LONGEST_COMPARED;
-    }
-    for (size_t j = 0; j <= length_b; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= length_a; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= length_b; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            size_t insert = row[j - 1] + 1;
-            size_t drop = row[j] + 1;
-            diagonal = row[j];
-            row[j] = change < insert ? change : insert;
-            row[j] = row[j] < drop ? row[j] : drop;
-        }
-    }
-    return row[length_b];
-}
-
 static const char *nearest(const struct cli_flag *flags, size_t count, const char *name, size_t *distance)
 {
     const char *best = NULL;
     for (size_t i = 0; i < count; i++) {
-        size_t found = cli_text_distance(flags[i].name, name);
+        size_t found = text_distance(flags[i].name, name);
         if (found < *distance) {
             *distance = found;
             best = flags[i].name;

@@ -41,7 +41,4 @@ bool cli_flag_given(const struct cli_arguments *arguments, const char *name);
 /* One value after the other of a flag that may be repeated: start with *position = 0; NULL at the end. */
 const char *cli_flag_next(const struct cli_arguments *arguments, const char *name, size_t *position);
 
-/* How many letters must change to make one text the other (Levenshtein). Long texts are far from everything. */
-size_t cli_text_distance(const char *a, const char *b);
-
 #endif

@@ -2,6 +2,7 @@
 
 #include "cli/cli.h"
 #include "cli/groups.h"
+#include "common/base/text.h"
 
 /* clang-format off */
 const struct cli_group *const cli_groups[] = {
@@ -62,7 +63,7 @@ static size_t distance(const char *name, size_t count, const char *const *words)
 {
     char given[NAME_BYTES];
     join(strchr(name, ' ') == NULL || count < MOST_WORDS ? 1 : MOST_WORDS, words, given);
-    return cli_text_distance(name, given);
+    return text_distance(name, given);
 }
 
 const char *cli_command_nearest(size_t count, const char *const *words)

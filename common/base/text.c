@@ -146,3 +146,26 @@ bool text_hex_decode(const char *text, size_t text_length, void *out, size_t out
     }
     return true;
 }
+
+size_t text_distance(const char *a, const char *b)
+{
+    size_t row[TEXT_DISTANCE_MAX + 1];
+    size_t length = strlen(b);
+    if (strlen(a) > TEXT_DISTANCE_MAX || length > TEXT_DISTANCE_MAX) {
+        return TEXT_DISTANCE_MAX;
+    }
+    for (size_t j = 0; j <= length; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 0; a[i] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < length; j++) {
+            size_t replaced = diagonal + (a[i] != b[j]);
+            size_t either = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = replaced < either ? replaced : either;
+        }
+    }
+    return row[length];
+}

@@ -25,6 +25,11 @@ size_t text_utf8_valid_prefix(const char *text, size_t length);
 /* Table, project and column names: 1 to 63 of [A-Za-z0-9_], not starting with a digit. */
 bool text_is_identifier(const char *text, size_t length);
 
+/* How many letters must change to make one text the other (Levenshtein), for hints; TEXT_DISTANCE_MAX when one is longer
+ * than that. */
+enum { TEXT_DISTANCE_MAX = 64 };
+size_t text_distance(const char *a, const char *b);
+
 /* Lower-case hex; `out` holds 2 * length + 1 characters. */
 void text_hex_encode(const void *data, size_t length, char *out);
 /* Exactly 2 * out_length hex digits, either case. */

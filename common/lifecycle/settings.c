@@ -23,8 +23,7 @@ enum kind {
 
 enum {
     VALUE_BYTES = 64,
-    NAME_BYTES = 32,   /* of a pool or a storage, its end included */
-    LONGEST_NAME = 40, /* of a name that is worth a hint */
+    NAME_BYTES = 32, /* of a pool or a storage, its end included */
 };
 
 #define DAY        CLOCK_DAY_US
@@ -247,40 +246,16 @@ static void format_bytes(int64_t bytes, char value[VALUE_BYTES])
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Edits (insert, delete, replace) between two names, or LONGEST_NAME when one is longer than that. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[LONGEST_NAME + 1];
-    size_t length = strlen(b);
-    if (strlen(a) > LONGEST_NAME || length > LONGEST_NAME) {
-        return LONGEST_NAME;
-    }
-    for (size_t j = 0; j <= length; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 0; a[i] != '\0'; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < length; j++) {
-            size_t replaced = diagonal + (a[i] != b[j]);
-            size_t either = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
-            diagonal = row[j + 1];
-            row[j + 1] = replaced < either ? replaced : either;
-        }
-    }
-    return row[length];
-}
-
 static MUST_CHECK enum err_code find_entry(const char *name, const struct entry **out, struct error *err)
 {
     const struct entry *nearest = NULL;
-    size_t nearest_distance = LONGEST_NAME;
+    size_t nearest_distance = TEXT_DISTANCE_MAX;
     for (size_t i = 0; i < ENTRY_COUNT; i++) {
         if (strcmp(entries[i].name, name) == 0) {
             *out = &entries[i];
             return OK;
         }
-        size_t edits = distance(name, entries[i].name);
+        size_t edits = text_distance(name, entries[i].name);
         if (edits < nearest_distance) {
             nearest_distance = edits;
             nearest = &entries[i];

@@ -144,6 +144,25 @@ static void errors_are_wrapped_and_cut(void **state)
     }
 }
 
+static void the_distance_counts_changed_letters(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        size_t distance;
+    } cases[] = {
+        {"", "", 0},         {"scan", "scan", 0}, {"scan", "scna", 2}, {"ls", "l", 1},
+        {"show", "shwo", 2}, {"", "abc", 3},      {"abc", "", 3},      {"table", "cable", 1},
+    };
+    char endless[500];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(text_distance(cases[i].a, cases[i].b), cases[i].distance);
+    }
+    memset(endless, 'a', sizeof endless - 1);
+    endless[sizeof endless - 1] = '\0';
+    assert_true(text_distance(endless, "a") > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +171,7 @@ int main(void)
         cmocka_unit_test(utf8_is_valid_up_to_its_first_bad_byte),
         cmocka_unit_test(hex_goes_both_ways_and_refuses_the_rest),
         cmocka_unit_test(names_are_identifiers),
+        cmocka_unit_test(the_distance_counts_changed_letters),
         cmocka_unit_test(uuids_are_ordered_by_time_and_read_back),
         cmocka_unit_test(errors_are_wrapped_and_cut),
     };

@@ -100,25 +100,6 @@ static void wrong_flags_are_refused_and_outputs_stay(void **state)
     }
 }
 
-static void the_distance_counts_changed_letters(void **state)
-{
-    static const struct {
-        const char *a, *b;
-        size_t distance;
-    } cases[] = {
-        {"", "", 0},         {"scan", "scan", 0}, {"scan", "scna", 2}, {"ls", "l", 1},
-        {"show", "shwo", 2}, {"", "abc", 3},      {"abc", "", 3},      {"table", "cable", 1},
-    };
-    char endless[500];
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(cli_text_distance(cases[i].a, cases[i].b), cases[i].distance);
-    }
-    memset(endless, 'a', sizeof endless - 1);
-    endless[sizeof endless - 1] = '\0';
-    assert_true(cli_text_distance(endless, "a") > 10);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,7 +107,6 @@ int main(void)
         cmocka_unit_test(the_last_of_a_repeated_flag_counts),
         cmocka_unit_test(global_flags_are_known_everywhere),
         cmocka_unit_test(wrong_flags_are_refused_and_outputs_stay),
-        cmocka_unit_test(the_distance_counts_changed_letters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
