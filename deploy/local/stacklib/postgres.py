@@ -47,13 +47,13 @@ class Postgres:
             self._create(directory, data)
         processes.end_users_of(data)
         (data / "postmaster.pid").unlink(missing_ok=True)  # nobody works here, so it is stale, whoever has its pid now
-        argv = [_program("postgres"), "-D", data, "-p", self.port]
+        argv = [program("postgres"), "-D", data, "-p", self.port]
         for name, value in self.settings.items():
             argv += ["-c", f"{name}={value}"]
         self._child = processes.spawn(self.layout, NAME, argv, _environment(directory), server_user(NAME), data)
 
     def wait_ready(self, seconds=60):
-        argv = [_program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-d",
+        argv = [program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-d",
                 "postgres"]
 
         def ready():
@@ -70,7 +70,7 @@ class Postgres:
     def sql(self, text, database="postgres", role="postgres"):
         """Runs statements up to the first that fails, and returns what they print: unaligned, tuples only."""
         answer = subprocess.run(
-            [_program("psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", self.url(role, database), "-f", "-"],
+            [program("psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", self.url(role, database), "-f", "-"],
             input=text, text=True, capture_output=True, check=False, env=self.client_environment(role))
         if answer.returncode:
             raise StackError(f"psql as {role!r}: {answer.stderr.strip()}")
@@ -85,14 +85,14 @@ class Postgres:
 
     def psql(self, database, role="granary_owner"):
         """Becomes psql."""
-        os.execve(_program("psql"), ["psql", "-X", "-d", self.url(role, database)],
+        os.execve(program("psql"), ["psql", "-X", "-d", self.url(role, database)],
                   {**os.environ, **self.client_environment(role)})
 
     def _create(self, directory, data):
         user = server_user(NAME)
         password = directory / "password"
         write_private(password, self.layout.secret("postgres-postgres"), owner=user)
-        argv = [_program("initdb"), "-D", str(data), "--username=postgres", "--auth=scram-sha-256",
+        argv = [program("initdb"), "-D", str(data), "--username=postgres", "--auth=scram-sha-256",
                 f"--pwfile={password}", "--encoding=UTF8", "--locale=C.UTF-8"]
         identity = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
         try:
@@ -104,7 +104,7 @@ class Postgres:
             raise StackError(f"initdb: {answer.stderr.strip()}")
 
 
-def _program(name):
+def program(name):
     """Debian keeps the servers of each version apart, and its psql in the path is a wrapper for its own clusters."""
     found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"),
                    key=lambda path: int(re.sub(r"\D", "", path.parts[4]) or 0))

@@ -13,8 +13,8 @@ def line(name, ours, peer, limit=None, of=""):
     note(f"  {name}: ours {spread(ours)}; peer {spread(peer)}")
 
 
-def size(name, ours, peer):
-    """Bytes: less is better, and the ratio is the peer's by ours."""
+def less(name, ours, peer):
+    """Of what less is better, bytes or microseconds: the ratio is the peer's by ours."""
     print(f"bench {name} ours={ours} peer={peer} ratio={peer / ours:.2f}", flush=True)
 
 

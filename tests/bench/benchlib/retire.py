@@ -17,7 +17,9 @@ REAP_PARTITIONS, REAP_DAYS = 50_000, 100
 MANY = 200_000
 BATCH = 1000  # partitions in a reap event
 BOUND_MIB = 256
+FIRST_MS = {False: 1_700_000_000_000, True: 1_600_000_000_000}  # in the ids, so that no two are the same
 COLUMNS = 5
+LIVE = "live"  # the table that is asked while another is drained
 GUARD = "partitions_guard"
 
 
@@ -71,11 +73,12 @@ def reap_memory(stage):
     stage.drop(template)
 
 
-def reapable(stage, count):
-    """A template database of so many partitions whose grace is over."""
+def reapable(stage, count, live=0):
+    """A template database of so many partitions whose grace is over, and of so many live ones of another table."""
     with stage.stack() as stack:
-        table = Table(stack, settings={"reaper.max_age": "1s"})
-        _fill(stage, stack, table, count, REAP_DAYS, active=False)
+        _fill(stage, stack, Table(stack, settings={"reaper.max_age": "1s"}), count, REAP_DAYS, active=False)
+        if live:
+            _fill(stage, stack, Table(stack, LIVE), live, REAP_DAYS, active=True)
         return stage.keep(stack)
 
 
@@ -102,7 +105,7 @@ def _reaper(stack):
 def collected(stack):
     """Until nothing is left, by a reaper that runs; the collector stops at its backlog limit."""
     reaper = stack.find("reaper")
-    wanted = stack.sql_value("select count(*) from granary.partitions")
+    wanted = stack.sql_value("select count(*) from granary.partitions where not active")
     published = 0
     while reaper.metric("granary_reaper_partitions_total", result="deleted") < wanted:
         events = _collect(stack)
@@ -157,7 +160,7 @@ def _fill(stage, stack, table, count, days, active):
             '{table.id}/' || to_char(at at time zone 'UTC', 'YYYY-MM-DD') || '/' || id || '.parquet', 1000, 50000,
             150000, sha256(id::text::bytea), '', {active}, 'intake', at, at,
             {"null, null, null" if active else "clock_timestamp() - interval '1 hour', 'decay', 'bench'"}, 2
-        from (select (lpad(to_hex(1700000000000 + i), 12, '0') || '7' || substr(md5(i::text), 1, 3) || '8'
+        from (select (lpad(to_hex({FIRST_MS[active]} + i), 12, '0') || '7' || substr(md5(i::text), 1, 3) || '8'
                       || substr(md5(i::text), 4, 15))::uuid as id,
                      clock_timestamp() - interval '{days} days' * (1 - i::float8 / {count + 1}) as at
               from generate_series(1, {count}) i) made;
@@ -166,7 +169,7 @@ def _fill(stage, stack, table, count, days, active):
         stage.postgres.sql(f"""
             insert into granary.partition_columns (partition_id, column_id, min_value, max_value, null_count)
             select partition_id, c, '\\x0000000000000000', '\\x00000000000000ff', 0
-            from granary.partitions, generate_series(1, {COLUMNS}) c""", stack.database, "postgres")
+            from granary.partitions, generate_series(1, {COLUMNS}) c where not active""", stack.database, "postgres")
     stage.postgres.sql("vacuum analyze", stack.database, "postgres")
 
 
@@ -187,4 +190,4 @@ def _without_guard(stack, off):
         stack.sql_as("postgres", f"alter table granary.partitions disable trigger {GUARD}")
 
 
-__all__ = ["collected", "decay", "reap", "reap_memory", "reapable"]
+__all__ = ["LIVE", "REAP_DAYS", "collected", "decay", "reap", "reap_memory", "reapable"]
