@@ -80,6 +80,35 @@ static void a_wrong_length_or_a_cut_block_is_corrupt(void **state)
     }
 }
 
+static void a_block_of_gzip_or_zstd_may_have_several_members(void **state)
+{
+    (void)state;
+    static const enum codec_kind kinds[] = {CODEC_GZIP, CODEC_ZSTD};
+    static const size_t parts[] = {1000, 0, 2000, 1, 0}; /* also empty ones, at the end too */
+    AUTO(codec_free_auto) struct codec *codec = NULL;
+    uint8_t back[3001];
+    assert_int_equal(codec_new(0, &codec, NULL), OK);
+    for (size_t k = 0; k < 2; k++) {
+        AUTO(buf_done) struct buf packed = {0};
+        struct error err = {0};
+        size_t at = 0;
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+            assert_int_equal(codec_compress(codec, kinds[k], sample + at, parts[i], &packed, NULL), OK);
+            at += parts[i];
+        }
+        assert_int_equal(codec_decompress(codec, kinds[k], packed.data, packed.length_bytes, back, sizeof back, NULL),
+                         OK);
+        assert_memory_equal(back, sample, sizeof back);
+        assert_int_equal(
+            codec_decompress(codec, kinds[k], packed.data, packed.length_bytes, back, sizeof back - 1, &err),
+            ERR_CORRUPT);
+        assert_int_equal(buf_append_text(&packed, "garbage", NULL), OK);
+        assert_int_equal(codec_decompress(codec, kinds[k], packed.data, packed.length_bytes, back, sizeof back, &err),
+                         ERR_CORRUPT);
+        assert_non_null(strstr(err.text, "could not decompress"));
+    }
+}
+
 static void a_level_out_of_range_is_refused(void **state)
 {
     (void)state;
@@ -236,6 +265,7 @@ int main(void)
         cmocka_unit_test(every_codec_gives_back_what_it_was_given),
         cmocka_unit_test(equal_blocks_compress_to_equal_bytes),
         cmocka_unit_test(a_wrong_length_or_a_cut_block_is_corrupt),
+        cmocka_unit_test(a_block_of_gzip_or_zstd_may_have_several_members),
         cmocka_unit_test(a_level_out_of_range_is_refused),
         cmocka_unit_test(streams_take_any_pieces_and_several_members),
         cmocka_unit_test(a_stream_cut_off_anywhere_is_noticed),
