@@ -117,17 +117,16 @@ def check_unknown_names_are_refused(context):
 
 
 def check_store(context):
-    """a store on a volume is mounted where its URL says, for writing by those that write; one in a bucket is not"""
-    read_only = {"granary-intake writer": [False], "granary-rewriter": [False], "granary-reaper": [False],
-                 "granary-admin": [True]}
+    """a store on a volume is mounted where its URL says, by those that write or delete; one in a bucket is not"""
+    programs = ("granary-intake writer", "granary-rewriter", "granary-reaper", "granary-admin",
+                "granary-partition-cleaner")
     faults = []
     for name, documents in context.charts.items():
         for document, container in containers(documents):
             program, _, environment = started(document, container, documents)
-            expected = read_only.get(" ".join([program, environment.get("GRANARY_INTAKE_ROLE", "")]).strip(), [])
+            mounts = " ".join([program, environment.get("GRANARY_INTAKE_ROLE", "")]).strip() in programs
             url = environment.get("GRANARY_STORE_URL", "")
-            if url.startswith("s3://"):
-                expected = []  # nothing to mount
+            expected = [False] if mounts and not url.startswith("s3://") else []
             path = url.removeprefix("file://")
             found = [mount["readOnly"] for mount in container["volumeMounts"] if mount["mountPath"] == path]
             if found != expected:
