@@ -73,8 +73,10 @@ static enum err_code add_header_field(struct csv *csv, struct row_parser *parser
     int column = ingest_name_find(parser->schema, (const char *)name, length);
     size_t shown = length < INGEST_NAME_BYTES ? length : INGEST_NAME_BYTES;
     if (column == ROW_NO_COLUMN && parser->limits->unknown == INGEST_UNKNOWN_REJECT) {
-        return err_set(err, ERR_INVALID, "expected the header to name columns of the table but found \"%.*s\"",
-                       (int)shown, (const char *)name);
+        const char *hint = ingest_name_hint((const char *)name, length);
+        shown = *hint != '\0' ? strcspn((const char *)name, "\r") : shown;
+        return err_set(err, ERR_INVALID, "expected the header to name columns of the table but found \"%.*s\"%s",
+                       (int)(shown < INGEST_NAME_BYTES ? shown : INGEST_NAME_BYTES), (const char *)name, hint);
     }
     for (size_t i = 0; column != ROW_NO_COLUMN && i < csv->field_count; i++) {
         if (csv->columns[i] == column) {

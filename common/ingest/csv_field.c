@@ -128,8 +128,9 @@ static bool set_number(struct row_parser *parser, uint32_t column, struct scanne
 /* Text of RFC 3339 has a dash in fifth place, where a number of microseconds has none. */
 static bool set_time(struct row_parser *parser, uint32_t column, struct scanned *value)
 {
-    bool may_be_number =
-        parser->formats[column].kind == TIMESTAMP_DEFAULT && (value->end - value->start < 5 || value->start[4] != '-');
+    enum timestamp_kind kind = parser->formats[column].kind;
+    bool may_be_number = kind == TIMESTAMP_EPOCH ||
+                         (kind == TIMESTAMP_DEFAULT && (value->end - value->start < 5 || value->start[4] != '-'));
     return may_be_number ? set_number(parser, column, value) : ingest_set_text(parser, column, value);
 }
 

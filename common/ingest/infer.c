@@ -15,6 +15,8 @@ void infer_proposal_done(struct infer_proposal *proposal)
 
 /* --- types -------------------------------------------------------------------------------------------------------- */
 
+#define EXACT_IN_DOUBLE (INT64_C(1) << 53)
+
 /* The type of a column of integers, or of integers and others. */
 static void decide_number(const struct infer_tally *tally, bool is_integer, struct infer_column *out,
                           const char **out_why)
@@ -25,7 +27,9 @@ static void decide_number(const struct infer_tally *tally, bool is_integer, stru
     } else {
         out->type = COLUMN_DOUBLE;
         *out_why = is_integer ? "all %" PRIu64 " values are integers, some beyond 64 bits, which a double rounds"
-                              : "all %" PRIu64 " values are numbers";
+                   : tally->is_wide || tally->min < -EXACT_IN_DOUBLE || tally->max > EXACT_IN_DOUBLE
+                       ? "all %" PRIu64 " values are numbers, some of them integers beyond 2^53, which a double rounds"
+                       : "all %" PRIu64 " values are numbers";
     }
 }
 
@@ -55,8 +59,8 @@ static void decide_text(const struct infer_tally *tally, struct infer_column *ou
     if (tally->may_be_bool) {
         out->type = COLUMN_BOOL;
         *out_why = "all %" PRIu64 " values are true or false";
-    } else if (tally->may_be_integer && tally->has_leading_zeros) {
-        *out_why = "all %" PRIu64 " values are digits, some with a leading zero or plus that an integer would lose";
+    } else if (tally->may_be_real && (tally->has_leading_zeros || (tally->may_be_integer && tally->has_plus))) {
+        *out_why = "all %" PRIu64 " values are digits, some with a leading zero or plus that a number would lose";
     } else if (tally->may_be_integer || (tally->may_be_real && tally->has_number)) {
         decide_number(tally, tally->may_be_integer, out, out_why);
     } else if (tally->may_be_uuid) {
@@ -248,6 +252,16 @@ static enum err_code read_memory(void *context, uint64_t offset, size_t length, 
     return OK;
 }
 
+/* A header that took the whole file with it. */
+static const char *find_hint(const struct infer_tallies *tallies)
+{
+    const char *hint = "";
+    for (size_t i = 0; i < tallies->count && *hint == '\0'; i++) {
+        hint = ingest_name_hint(tallies->items[i].source, strlen(tallies->items[i].source));
+    }
+    return hint;
+}
+
 enum err_code infer_sample(const struct infer_options *options, const void *data, size_t length,
                            struct infer_proposal *out, struct error *err)
 {
@@ -262,8 +276,9 @@ enum err_code infer_sample(const struct infer_options *options, const void *data
     }
     TRY(infer_tallies_gather(&tallies, options, data, length, err));
     if (tallies.rows == 0) {
-        return tallies.bad_rows > 0 ? err_set(err, ERR_INVALID, "could not read a single row: %s", tallies.first_reason)
-                                    : err_set(err, ERR_INVALID, "expected at least one row but found none");
+        return tallies.bad_rows > 0
+                   ? err_set(err, ERR_INVALID, "could not read a single row: %s", tallies.first_reason)
+                   : err_set(err, ERR_INVALID, "expected at least one row but found none%s", find_hint(&tallies));
     }
     TRY(propose(options, &tallies, &proposal, err));
     *out = proposal;

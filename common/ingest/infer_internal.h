@@ -33,7 +33,8 @@ struct infer_tally {
     /* What every text so far could be. */
     bool may_be_bool, may_be_integer, may_be_real, may_be_uuid, may_be_date;
     bool has_number;                     /* among the texts: not only NaN and the like */
-    bool has_leading_zeros;              /* that an integer would lose */
+    bool has_leading_zeros;              /* that a number would lose */
+    bool has_plus;                       /* of integers, likewise */
     bool is_wide;                        /* an integer beyond 64 bits */
     const struct infer_formats *formats; /* borrowed */
     uint32_t patterns;                   /* bit i: every text fits infer_patterns[i] */

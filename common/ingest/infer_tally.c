@@ -74,8 +74,7 @@ static void add_integer(struct infer_tally *tally, const struct number *number)
 static bool has_leading_zero(const uint8_t *text, size_t length)
 {
     size_t sign = length > 0 && (*text == '-' || *text == '+');
-    return (sign != 0 && *text == '+') ||
-           (length > sign + 1 && text[sign] == '0' && text[sign + 1] >= '0' && text[sign + 1] <= '9');
+    return length > sign + 1 && text[sign] == '0' && text[sign + 1] >= '0' && text[sign + 1] <= '9';
 }
 
 static bool is_integer_text(const uint8_t *text, size_t length)
@@ -105,9 +104,11 @@ static void add_number_text(struct infer_tally *tally, const uint8_t *text, size
     bool is_number = length > 0 && number_scan_loose(text, &number) == text + length;
     tally->may_be_real = tally->may_be_real && (is_number || is_any_word(specials, text, length));
     tally->has_number = tally->has_number || is_number;
-    tally->may_be_integer = tally->may_be_integer && is_number && is_integer_text(text, length);
-    if (tally->may_be_integer) {
-        tally->has_leading_zeros = tally->has_leading_zeros || has_leading_zero(text, length);
+    bool is_integer = is_number && is_integer_text(text, length);
+    tally->may_be_integer = tally->may_be_integer && is_integer;
+    tally->has_leading_zeros = tally->has_leading_zeros || (is_number && has_leading_zero(text, length));
+    tally->has_plus = tally->has_plus || (is_integer && *text == '+');
+    if (is_integer) {
         add_integer(tally, &number);
     }
 }

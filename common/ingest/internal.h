@@ -136,6 +136,8 @@ int ingest_name_find(const struct schema *schema, const char *name, size_t lengt
 /* An identifier: runs of all but letters, digits and _ become one _, or nothing at the ends. Returns text. */
 enum { INGEST_NAME_BYTES = 64 };
 char *ingest_name_identifier(const char *name, size_t length, char text[INGEST_NAME_BYTES]);
+/* What to say behind an error about a name in a header: "", or that its lines end in a way that is not known. */
+const char *ingest_name_hint(const char *name, size_t length);
 
 /* --- csv.c ------------------------------------------------------------------------------------------------------- */
 

@@ -29,6 +29,16 @@ char *ingest_name_identifier(const char *name, size_t length, char text[INGEST_N
     return written > 0 ? text : memcpy(text, nameless, sizeof nameless);
 }
 
+const char *ingest_name_hint(const char *name, size_t length)
+{
+    for (size_t i = 0; i + 1 < length; i++) {
+        if (name[i] == '\r' && name[i + 1] != '\n') {
+            return "; hint: lines end in LF or CR LF, and not in CR alone";
+        }
+    }
+    return "";
+}
+
 int ingest_name_find(const struct schema *schema, const char *name, size_t length)
 {
     char identifier[INGEST_NAME_BYTES];

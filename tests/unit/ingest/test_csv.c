@@ -291,6 +291,10 @@ static void headers_that_cannot_be_the_table_s_are_errors(void **state)
         const char *body, *error;
     } cases[] = {
         {"ts,nothing\n", "expected the header to name columns of the table but found \"nothing\""},
+        {"ts,i64\r" T ",1\r" T ",2\r", "expected the header to name columns of the table but found \"i64\"; hint: "
+                                       "lines end in LF or CR LF, and not in CR "
+                                       "alone"},
+        {"ts,\"no\r\nthing\"\n", "expected the header to name columns of the table but found \"no\r\nthing\""},
         {"ts,i64,i64\n", "expected the header to name each column once but found \"i64\" twice"},
         {"i64,s\n1,a\n",
          "expected the header to name \"ts\", which must not be null; hint: does the file have a header?"},

@@ -68,6 +68,18 @@ static void columns_get_the_type_that_all_their_values_have(void **state)
         {{.ingest = {.format = INGEST_CSV}},
          "ts,n\n2024-01-01T00:00:00,5\n2024-01-01T00:00:00,x",
          "*ts timestamp\nn int64\n"},
+        /* zeros in front would be lost, whichever value comes first; those behind a point do no harm */
+        {{.ingest = {.format = INGEST_CSV}, .is_whole = true},
+         "ts,a,b,c,d,e,f\n2024-01-01,007,1.5,-00.5,0.5,+5,+1.5\n2024-01-01,1.5,007,1,-0,5,2\n",
+         "*ts timestamp\na string\nb string\nc string\nd double\ne string\nf double\n"},
+        /* only nulls, only empty texts */
+        {{.ingest = {.format = INGEST_CSV}, .is_whole = true},
+         "ts,a,b\n2024-01-01,,\"\"\n2024-01-01,,\n",
+         "*ts timestamp\na string\nb string\n"},
+        {{.ingest = {.format = INGEST_NDJSON}, .is_whole = true},
+         "{\"ts\":\"2024-01-01\",\"a\":null,\"b\":9007199254740993,\"c\":1,\"d\":\"\"}\n"
+         "{\"ts\":\"2024-01-01T00:00:00\",\"a\":null,\"b\":0.5,\"c\":9223372036854775807}\n",
+         "*ts timestamp\na string\nb double\nc int64\nd string\n"},
         /* a name that says so goes before a place */
         {{.ingest = {.format = INGEST_CSV}, .is_whole = true},
          "seen,Time\n2024-01-01T00:00:00Z,2024-01-01T00:00:00Z\n",
@@ -99,6 +111,31 @@ static void columns_get_the_type_that_all_their_values_have(void **state)
     }
 }
 
+static void what_a_double_would_round_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct infer_options *options;
+        const char *sample, *why;
+    } cases[] = {
+        {&ndjson, "{\"ts\":\"2024-01-01\",\"n\":9007199254740993}\n{\"ts\":\"2024-01-01\",\"n\":0.5}\n",
+         "all 2 values are numbers, some of them integers beyond 2^53, which a double rounds"},
+        {&csv, "ts,n\n2024-01-01,0.5\n2024-01-01,-9007199254740993\n",
+         "all 2 values are numbers, some of them integers beyond 2^53, which a double rounds"},
+        {&csv, "ts,n\n2024-01-01,0.5\n2024-01-01,9007199254740992\n", "all 2 values are numbers"},
+        {&csv, "ts,n\n2024-01-01,5\n2024-01-01,99999999999999999999\n",
+         "all 2 values are integers, some beyond 64 bits, which a double rounds"},
+        {&csv, "ts,n\n2024-01-01,00.5\n",
+         "all 1 values are digits, some with a leading zero or plus that a number would lose"},
+        {&csv, "ts,n\n2024-01-01,\n", "nothing is known: none of the rows has a value (0)"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(infer_proposal_done) struct infer_proposal proposal = {0};
+        assert_int_equal(infer(cases[i].options, cases[i].sample, &proposal, NULL), OK);
+        assert_string_equal(proposal.columns[1].why, cases[i].why);
+    }
+}
+
 static void what_cannot_be_a_table_is_an_error(void **state)
 {
     (void)state;
@@ -107,6 +144,9 @@ static void what_cannot_be_a_table_is_an_error(void **state)
         const char *timestamp, *sample, *error;
     } cases[] = {
         {&ndjson, NULL, "", "expected at least one row but found none"},
+        {&csv, NULL, "ts,n\n", "expected at least one row but found none"},
+        {&csv, NULL, "ts,n\r2024-01-01,5\r",
+         "expected at least one row but found none; hint: lines end in LF or CR LF, and not in CR alone"},
         {&ndjson, NULL, "oops\nagain\n", "could not read a single row: expected an object but found oops"},
         {&ndjson, NULL, "{\"a\":1}\n",
          "expected a column of times that is never null but found none; hint: name the column with --timestamp, or "
@@ -198,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_get_the_type_that_all_their_values_have),
+        cmocka_unit_test(what_a_double_would_round_is_said),
         cmocka_unit_test(what_cannot_be_a_table_is_an_error),
         cmocka_unit_test(broken_rows_are_left_out_and_said_so),
         cmocka_unit_test(parquet_says_itself_what_it_holds),

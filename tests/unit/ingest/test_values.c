@@ -81,6 +81,16 @@ static void good_values_arrive_exactly(void **state)
         {TIME, "-1", "-1"},
         {TIME, "\"1969-12-31T23:59:59.999999Z\"", "-1"},
         {TIME, "\"2024-01-01\"", "1704067200000000"},
+        {TIME, "\"0001-01-01T00:00:00Z\"", "-62135596800000000"},
+        {TIME, "\"0001-01-01T01:00:00+01:00\"", "-62135596800000000"},
+        {TIME, "\"9999-12-31T23:59:59.999999999Z\"", "253402300799999999"},
+        {TIME, "\"9999-12-31T22:59:59.999999-01:00\"", "253402300799999999"},
+        {TIME, "-62135596800000000", "-62135596800000000"},
+        {TIME, "253402300799999999", "253402300799999999"},
+        {TIME, "\"2016-12-31T23:59:60Z\"", "1483228800000000"},
+        {TIME, "\"2017-01-01T00:59:60.25+01:00\"", "1483228800250000"},
+        {TIME, "\"1972-06-30 23:59:60\"", "78796800000000"},
+        {TIME, "1e3", "1000"},
         {DATE, "\"1970-01-02\"", "1"},
         {DATE, "\"1969-12-31\"", "-1"},
         {DECIMAL, "12.34", "1234"},
@@ -147,6 +157,17 @@ static void bad_values_are_rejects_with_column_and_reason(void **state)
         {TS, "\"2024-01-01T00:00:60Z\"", "expected second 60 only behind 23:59 UTC but found \"2024-01-01T00:00:60Z\""},
         {TIME, "253402300800000000", "expected a time in the years 0001 to 9999 but found 253402300800000000"},
         {TIME, "\"0000-01-01\"", "expected a time in the years 0001 to 9999 but found \"0000-01-01\""},
+        {TIME, "-62135596800000001", "expected a time in the years 0001 to 9999 but found -62135596800000001"},
+        {TIME, "\"0001-01-01T00:00:00+00:01\"",
+         "expected a time in the years 0001 to 9999 but found \"0001-01-01T00:00:00+00:01\""},
+        {TIME, "\"9999-12-31T23:59:60Z\"",
+         "expected a time in the years 0001 to 9999 but found \"9999-12-31T23:59:60Z\""},
+        {TIME, "\"2016-12-31T23:59:60+01:00\"",
+         "expected second 60 only behind 23:59 UTC but found \"2016-12-31T23:59:60+01:00\""},
+        {TIME, "\"2016-12-31T23:59:61Z\"",
+         "expected a day and a time of day that exist but found \"2016-12-31T23:59:61Z\""},
+        {TIME, "\"2024-01-01T24:00:00Z\"",
+         "expected a day and a time of day that exist but found \"2024-01-01T24:00:00Z\""},
         {TIME, "\"1709204400\"", TIME_FORM "\"1709204400\""},
         {TS, "true", TIME_FORM "true"},
         {TS, "1.5", TIME_FORM "1.5"},
@@ -210,6 +231,10 @@ static void bad_values_are_rejects_with_column_and_reason(void **state)
         {JSON, "[[[[[[[[[]]]]]]]]]", "expected at most 8 levels of nesting"},
         {JSON, "[\"\xff\"]", "expected UTF-8 but found byte 0xff at byte 1 of a text"},
         {JSON, "truth", "expected a JSON value but found truth"},
+        {JSON, "\"\\ud800\"", "expected a JSON escape (surrogates in pairs) but found \"\\ud800\""},
+        {JSON, "{\"\\udfff\":1}", "expected a JSON escape (surrogates in pairs) but found \"\\udfff\""},
+        {JSON, "[\"\\ud83d\\u0041\"]", "expected a JSON escape (surrogates in pairs) but found \"\\ud83d\""},
+        {JSON, "01", "expected a JSON number but found 01"},
         {JSON, "[1", "expected \",\" or \"]\" but found }"},
         {STRING, "12345678901234567890123456789012345678901234567890",
          "expected a string but found 1234567890123456789012345678901234567890..."},
@@ -226,6 +251,53 @@ static void bad_values_are_rejects_with_column_and_reason(void **state)
             fail_msg("%s: expected \"%s\" but found \"%s\"", cases[i].value, cases[i].reason, reject->reason);
         }
         assert_string_equal(reject->column, fixture_columns[cases[i].column].name);
+    }
+}
+
+/* The same moment in each unit, as a number and as text, in JSON and in CSV; and what is not even a number. */
+static void columns_say_in_which_unit_their_numbers_are(void **state)
+{
+    (void)state;
+    static const struct schema_column columns[] = {
+        {.id = 1, .name = "ts", .type = COLUMN_TIMESTAMP, .format = "epoch_s"},
+        {.id = 2, .name = "ms", .type = COLUMN_TIMESTAMP, .nullable = true, .format = "epoch_ms"},
+        {.id = 3, .name = "us", .type = COLUMN_TIMESTAMP, .nullable = true, .format = "epoch_us"},
+        {.id = 4, .name = "ns", .type = COLUMN_TIMESTAMP, .nullable = true, .format = "epoch_ns"},
+    };
+    const struct schema built = {.version = 1, .column_count = COUNT(columns), .columns = columns, .sort_key_count = 1};
+    static const struct {
+        enum ingest_format format;
+        const char *body;
+    } cases[] = {
+        {INGEST_NDJSON,
+         "{\"ts\":1709204400.25,\"ms\":1709204400250,\"us\":1709204400250000,\"ns\":1709204400250000999}\n"
+         "{\"ts\":\"1709204400.25\",\"ms\":\"1709204400250\",\"us\":\"1709204400250000\",\"ns\":"
+         "\"1.70920440025e18\"}\n"
+         "{\"ts\":1709204400,\"ms\":\"2024-02-29T11:00:00Z\"}\n"},
+        {INGEST_CSV, "ts,ms,us,ns\n1709204400.25,1709204400250,1709204400250000,1709204400250000999\n"
+                     "\"1709204400.25\",1709204400250.0,+1709204400250000,1709204400250000000\n"
+                     "1709204400,2024-02-29T11:00:00Z,,\n"},
+    };
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        AUTO(schema_free_auto) struct schema *schema = NULL;
+        struct ingest *made = NULL;
+        const struct ingest_options options = {.format = cases[c].format};
+        size_t count;
+        assert_int_equal(schema_new(&built, &schema, NULL), OK);
+        assert_int_equal(ingest_new(schema, &options, &fixture_limits, &made, NULL), OK);
+        AUTO(ingest_free_auto) struct ingest *ingest = made;
+        assert_int_equal(feed_pieces(ingest, cases[c].body, strlen(cases[c].body), 11, NULL), OK);
+        const struct batch *batch = ingest_batch(ingest);
+        assert_int_equal(batch->row_count, 2);
+        for (uint32_t i = 0; i < COUNT(columns); i++) {
+            assert_true(batch->columns[i].values.i64[0] == INT64_C(1709204400250000));
+            assert_true(batch->columns[i].values.i64[1] == INT64_C(1709204400250000));
+        }
+        const struct ingest_reject *reject = ingest_rejects(ingest, &count);
+        assert_int_equal(count, 1);
+        assert_string_equal(reject->column, "ms");
+        assert_string_equal(reject->reason,
+                            "expected a time in milliseconds since 1970 but found \"2024-02-29T11:00:00Z\"");
     }
 }
 
@@ -281,6 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_values_arrive_exactly),
         cmocka_unit_test(bad_values_are_rejects_with_column_and_reason),
+        cmocka_unit_test(columns_say_in_which_unit_their_numbers_are),
         cmocka_unit_test(random_doubles_are_the_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
