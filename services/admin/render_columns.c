@@ -5,6 +5,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/text.h"
+#include "common/rows/batch.h"
 #include "services/admin/render.h"
 
 enum { HEX_BYTES = 2 * COLUMN_STATS_VALUE_BYTES + 1 };
@@ -38,27 +39,6 @@ static struct json *bytes_value(const uint8_t *bytes, size_t length)
     return text_value(hex);
 }
 
-/* Bytes too few for the type (written by another version): shown as they are. */
-static size_t width_of(enum column_type type)
-{
-    switch (type) {
-    case COLUMN_BOOL: return 1;
-    case COLUMN_INT32:
-    case COLUMN_FLOAT:
-    case COLUMN_DATE: return 4;
-    case COLUMN_INT64:
-    case COLUMN_DOUBLE:
-    case COLUMN_TIMESTAMP:
-    case COLUMN_DECIMAL: return 8;
-    case COLUMN_UUID: return 16;
-    case COLUMN_STRING:
-    case COLUMN_BYTES:
-    case COLUMN_JSON:
-    case COLUMN_TYPE_COUNT: break;
-    }
-    return 0;
-}
-
 static struct json *bound_value(const struct schema_column *column, const uint8_t *bytes, size_t length)
 {
     char text[CLOCK_TEXT_BYTES];
@@ -67,7 +47,7 @@ static struct json *bound_value(const struct schema_column *column, const uint8_
     float real = 0;
     double wide = 0;
     struct uuid id;
-    if (column == NULL || length < width_of(column->type)) {
+    if (column == NULL || length < column_type_width(column->type)) {
         return bytes_value(bytes, length);
     }
     memcpy(&i32, bytes, length < sizeof i32 ? length : sizeof i32);
