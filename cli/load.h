@@ -58,6 +58,9 @@ struct load_progress {
     bool drawn;
 };
 void load_progress_begin(struct load_progress *progress, int64_t total_bytes);
+/* Rows, bytes, rate, and how long the rest will take at that rate, after so much time. Returns text. */
+enum { LOAD_PROGRESS_BYTES = 256 };
+char *load_progress_text(const struct load_progress *progress, int64_t spent_us, char text[LOAD_PROGRESS_BYTES]);
 /* Shows it when it is time again. */
 void load_progress_show(struct load_progress *progress);
 /* Wipes the bar away. */

@@ -7,6 +7,7 @@
 
 #define BAR_EVERY_US  (CLOCK_SECOND_US / 5)
 #define LINE_EVERY_US (2 * CLOCK_SECOND_US)
+#define LONGEST_S     1e12 /* in microseconds it still fits 64 bits */
 enum { BAR_CELLS = 24 };
 
 void load_progress_begin(struct load_progress *progress, int64_t total_bytes)
@@ -31,28 +32,31 @@ static void draw_bar(double share)
     fprintf(stderr, "[%s] %3.0f%%  ", bar, share * 100);
 }
 
-static void show_numbers(const struct load_progress *progress, int64_t spent_us)
+char *load_progress_text(const struct load_progress *progress, int64_t spent_us, char text[LOAD_PROGRESS_BYTES])
 {
     char rows[CLI_FORMAT_BYTES];
     char left[CLI_FORMAT_BYTES];
+    char rejected[CLI_FORMAT_BYTES];
     char size[TEXT_SIZE_BYTES];
-    double rate = (double)progress->bytes / ((double)spent_us / CLOCK_SECOND_US); /* bytes a second */
+    double seconds = (double)(spent_us > 0 ? spent_us : 1) / CLOCK_SECOND_US;
+    double rate = (double)progress->bytes / seconds;
+    bool has_rows = progress->rows > 0;
+    bool has_left = progress->total_bytes > progress->bytes && progress->bytes > 0;
+    bool has_rejects = progress->rejected > 0;
+    double left_s = has_left ? (double)(progress->total_bytes - progress->bytes) / rate : 0;
+    int64_t left_us = (int64_t)(left_s < LONGEST_S ? left_s * CLOCK_SECOND_US : LONGEST_S * CLOCK_SECOND_US);
 
-    if (progress->rows > 0) {
-        fprintf(stderr, "%s rows  ", cli_format_count(progress->rows, rows));
-    }
-    fprintf(stderr, "%s  %.1f MB/s", text_format_bytes(progress->bytes, size), rate / 1e6);
-    if (progress->total_bytes > progress->bytes && rate > 0) {
-        int64_t left_us = (int64_t)((double)(progress->total_bytes - progress->bytes) / rate * CLOCK_SECOND_US);
-        fprintf(stderr, "  %s left", cli_format_age(left_us, left));
-    }
-    if (progress->rejected > 0) {
-        fprintf(stderr, "  %s rejected", cli_format_count(progress->rejected, rows));
-    }
+    (void)snprintf(text, LOAD_PROGRESS_BYTES, "%s%s%s  %.1f MB/s%s%s%s%s%s%s",
+                   has_rows ? cli_format_count(progress->rows, rows) : "", has_rows ? " rows  " : "",
+                   text_format_bytes(progress->bytes, size), rate / 1e6, has_left ? "  " : "",
+                   has_left ? cli_format_age(left_us, left) : "", has_left ? " left" : "", has_rejects ? "  " : "",
+                   has_rejects ? cli_format_count(progress->rejected, rejected) : "", has_rejects ? " rejected" : "");
+    return text;
 }
 
 void load_progress_show(struct load_progress *progress)
 {
+    char text[LOAD_PROGRESS_BYTES];
     int64_t now_us = clock_monotonic_us();
     if (now_us - progress->shown_us < (progress->terminal ? BAR_EVERY_US : LINE_EVERY_US)) {
         return;
@@ -68,7 +72,7 @@ void load_progress_show(struct load_progress *progress)
             fprintf(stderr, "%3.0f%%  ", share * 100);
         }
     }
-    show_numbers(progress, now_us - progress->begun_us);
+    (void)fputs(load_progress_text(progress, now_us - progress->begun_us, text), stderr);
     (void)fputs(progress->terminal ? "" : "\n", stderr);
     (void)fflush(stderr);
 }
