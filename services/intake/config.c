@@ -42,7 +42,7 @@ const struct setting intake_settings[] = {
     {"GRANARY_WRITER_LEASE", SETTING_DURATION, FIELD(lease_us), "5m", CLOCK_SECOND_US, CLOCK_DAY_US, NULL,
      "lease of staged partitions; renewed while they are written, and while their load goes on"},
     {"GRANARY_WRITER_LOAD_SESSIONS", SETTING_INT, FIELD(load_sessions), "4", 1, 64, NULL, "loads at the same time"},
-    {"GRANARY_WRITER_LOAD_MEMORY", SETTING_BYTES, FIELD(load_memory_bytes), "64MiB", MIB, 2048 * MIB, NULL,
+    {"GRANARY_WRITER_LOAD_MEMORY", SETTING_BYTES, FIELD(load_memory_bytes), "128MiB", MIB, 2048 * MIB, NULL,
      "bytes of values that one load has in memory; up to three times as much while it sorts and writes"},
     {"GRANARY_WRITER_LOAD_IDLE", SETTING_DURATION, FIELD(load_idle_us), "10m", CLOCK_SECOND_US, CLOCK_DAY_US, NULL,
      "how long a load may be without a body before it is given up; also how long a finished one is remembered"},
