@@ -7,6 +7,7 @@
  *   s3_object       get, head, put, and whether what is there is what we were to write
  *   s3_upload       gathers bytes: one put, or from 64 MiB on s3_multipart
  *   s3_list         pages of keys, versions and unfinished uploads
+ *   s3_sweep        ends uploads that nobody will finish
  *   s3_delete       bulk deletes, by version where there are any, at the pace of s3_rate (pure)
  *   s3_probe        what this store can do
  *

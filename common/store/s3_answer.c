@@ -82,10 +82,34 @@ static enum err_code on_element(void *context, const char *path, const char *tex
     return OK;
 }
 
+/* A status of success is sent before the work that takes long is done; then the body says how it ended. This is the status
+ * that its code has elsewhere. What is not known can heal, as far as anybody knows. */
+static long status_of(const char *code)
+{
+    static const struct {
+        const char *code;
+        long status;
+    } known[] = {
+        {"PreconditionFailed", 412}, {"NoSuchUpload", 404},     {"NoSuchBucket", 404},     {"NoSuchKey", 404},
+        {"AccessDenied", 403},       {"InvalidPart", 400},      {"MalformedXML", 400},     {"InvalidArgument", 400},
+        {"InvalidRequest", 400},     {"InvalidPartOrder", 400}, {"EntityTooSmall", 400},   {"EntityTooLarge", 400},
+        {"ExpiredToken", 400},       {"NotImplemented", 501},   {"MethodNotAllowed", 405},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(code, known[i].code) == 0) {
+            return known[i].status;
+        }
+    }
+    return 500;
+}
+
 void store_s3_answer_read(struct s3_answer *answer)
 {
     if (answer->body.length_bytes != 0) {
         (void)!store_s3_xml_parse((const char *)answer->body.data, answer->body.length_bytes, on_element, answer, NULL);
+    }
+    if (answer->status >= 200 && answer->status < 300 && answer->code[0] != '\0') {
+        answer->status = status_of(answer->code);
     }
 }
 

@@ -27,6 +27,7 @@ struct bulk {
     /* the entry of the answer whose elements come now */
     char key[S3_KEY_BYTES], id[1024], code[64], message[256];
     bool marker; /* a delete marker was made: the bucket keeps versions */
+    bool whole;  /* the answer is the one to a bulk delete, and all of it has come */
 };
 
 /* --- the pace ----------------------------------------------------------------------------------------------------- */
@@ -139,6 +140,7 @@ static enum err_code on_element(void *context, const char *path, const char *tex
             (void)snprintf(fields[i].out, fields[i].capacity, "%s", text);
         }
     }
+    bulk->whole = bulk->whole || strcmp(path, "DeleteResult") == 0;
     if (strcmp(path, "DeleteResult/Deleted/DeleteMarker") == 0 && strcmp(text, "true") == 0) {
         bulk->marker = true;
     }
@@ -149,8 +151,10 @@ static enum err_code read_document(void *context, const struct s3_answer *answer
 {
     struct bulk *bulk = context;
     memset(bulk->answered, 0, bulk->count * sizeof *bulk->answered);
-    bulk->marker = false;
-    return store_s3_xml_parse((const char *)answer->body.data, answer->body.length_bytes, on_element, bulk, err);
+    bulk->marker = bulk->whole = false;
+    TRY(store_s3_xml_parse((const char *)answer->body.data, answer->body.length_bytes, on_element, bulk, err));
+    return bulk->whole ? OK
+                       : err_set(err, ERR_CORRUPT, "expected the answer to a bulk delete but found another document");
 }
 
 static enum err_code send_bulk(struct bulk *bulk, struct s3_answer *answer, struct error *err)

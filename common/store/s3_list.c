@@ -135,13 +135,18 @@ static int digit(char c)
                                   : -1;
 }
 
-/* In place, in the arena's memory: "%2B" and the blank that some write as "+". */
-static void decode(const char *encoded)
+/* In place, in the arena's memory: "%2B" and the blank that some write as "+". A key with a NUL in it would be taken for one
+ * that ends before it, and that may be ours. */
+static enum err_code decode(const char *encoded, struct error *err)
 {
     char *out = (char *)(uintptr_t)encoded;
     for (const char *at = encoded; *at != '\0'; at++) {
         int high = *at == '%' ? digit(at[1]) : -1;
         int low = high >= 0 ? digit(at[2]) : -1;
+        if (high == 0 && low == 0) {
+            return err_set(err, ERR_CORRUPT, "expected keys without NUL bytes but found one behind \"%.*s\"",
+                           (int)(out - encoded), encoded);
+        }
         if (low >= 0) {
             *out++ = (char)(high * 16 + low);
             at += 2;
@@ -152,6 +157,7 @@ static void decode(const char *encoded)
     if (*out != '\0') { /* something was cut; "" may not be ours */
         *out = '\0';
     }
+    return OK;
 }
 
 static enum err_code check_entries(const struct parse *parse, struct error *err)
@@ -189,9 +195,9 @@ static enum err_code read_page(void *context, const struct s3_answer *answer, st
     }
     if (parse->encoded) {
         for (size_t i = 0; i < page->count; i++) {
-            decode(page->entries[i].key);
+            TRY(decode(page->entries[i].key, err));
         }
-        decode(page->next_key);
+        TRY(decode(page->next_key, err));
     }
     return check_entries(parse, err);
 }
@@ -275,7 +281,7 @@ enum err_code store_s3_list(struct store *base, const char *prefix, const char *
     size_t skip = strlen(store->url.prefix) + (store->url.prefix[0] != '\0');
     bool more = max > 0;
     TRY(store_s3_key(store, prefix, whole, err));
-    if (*after != '\0') {
+    if (*after != '\0' || *prefix == '\0') { /* a folder marker "<prefix>/" has no name below the prefix: behind it */
         TRY(store_s3_key(store, after, last, err));
     }
     while (more && objects.count < max) {
@@ -298,60 +304,5 @@ enum err_code store_s3_list(struct store *base, const char *prefix, const char *
     *out = list;
     *out_count = objects.count;
     *out_more = more;
-    return OK;
-}
-
-/* --- uploads left open -------------------------------------------------------------------------------------------- */
-
-struct sweep {
-    struct s3_store *store;
-    int64_t before_us;
-    store_sweep_fn *wanted;
-    void *context;
-    size_t skip; /* of each key: our prefix */
-    size_t ended;
-};
-
-static enum err_code end_old(struct sweep *sweep, const struct s3_page *page, struct error *err)
-{
-    for (size_t i = 0; i < page->count; i++) {
-        const struct s3_entry *upload = &page->entries[i];
-        if (upload->time_us < sweep->before_us && sweep->wanted(sweep->context, upload->key + sweep->skip)) {
-            TRY(store_s3_multipart_abort(sweep->store, upload->key, upload->id, err));
-            sweep->ended++;
-        }
-    }
-    return OK;
-}
-
-enum err_code store_s3_sweep(struct store *base, int64_t older_than_us, store_sweep_fn *wanted, void *context,
-                             size_t *out_ended, struct error *err)
-{
-    struct s3_store *store = (struct s3_store *)base;
-    AUTO(arena_free_auto) struct arena *arena = arena_new(0);
-    AUTO(store_s3_answer_done) struct s3_answer answer = {0};
-    struct s3_page page = {.arena = arena, .more = true, .next_key = "", .next_id = ""};
-    struct sweep sweep = {.store = store, .wanted = wanted, .context = context};
-    char prefix[S3_KEY_BYTES];
-    if (arena == NULL) {
-        return err_no_memory(err, sizeof page);
-    }
-    TRY(store_s3_key(store, "", prefix, err));
-    TRY(store_s3_head(store, prefix[0] == '\0' ? "granary-clock" : prefix, &answer, err)); /* for its Date */
-    if (answer.date_us == 0) {
-        return err_set(err, ERR_UNAVAILABLE, "expected the store to say what time it is but found no Date");
-    }
-    sweep.before_us = answer.date_us - older_than_us;
-    sweep.skip = strlen(store->url.prefix) + (store->url.prefix[0] != '\0');
-    while (page.more) {
-        const char *after = page.next_key;
-        const char *after_id = page.next_id;
-        TRY(store_s3_page(store, S3_UPLOADS, prefix, after, after_id, S3_BULK_KEYS, &page, err));
-        if (page.more && strcmp(page.next_key, after) <= 0 && strcmp(page.next_id, after_id) == 0) {
-            return err_set(err, ERR_CORRUPT, "expected uploads behind \"%.200s\" but found none", after);
-        }
-        TRY(end_old(&sweep, &page, err));
-    }
-    *out_ended = sweep.ended;
     return OK;
 }

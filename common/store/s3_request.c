@@ -10,7 +10,13 @@
 #include "common/store/s3_retry.h"
 #include "common/store/s3_sign.h"
 
-enum { MAX_ANSWER_BYTES = 16 << 20, EXTRA_HEADERS = 6, MAX_HEADERS = 16, MAX_ASKED_S = 3600 };
+enum {
+    MAX_ANSWER_BYTES = 16 << 20,
+    MAX_FORGOTTEN_BYTES = 1 << 20,
+    EXTRA_HEADERS = 6,
+    MAX_HEADERS = 16,
+    MAX_ASKED_S = 3600
+};
 
 /* --- clients ------------------------------------------------------------------------------------------------------ */
 
@@ -50,22 +56,24 @@ struct attempt {
     const struct s3_request *request;
     struct s3_url url;
     struct s3_answer *answer;
-    size_t received; /* into request->out */
-    bool too_long;
+    size_t received;  /* into request->out */
+    size_t forgotten; /* beyond it */
 };
 
 static enum err_code take_data(void *context, const void *data, size_t length, struct error *err)
 {
     struct attempt *attempt = context;
     const struct s3_request *request = attempt->request;
-    (void)err;
-    if (length > request->out_bytes - attempt->received) {
-        attempt->too_long = true; /* the rest is read and forgotten, so that the connection can be used again */
-        length = request->out_bytes - attempt->received;
-    }
-    memcpy((char *)request->out + attempt->received, data, length);
-    attempt->received += length;
-    return OK;
+    size_t room = request->out_bytes - attempt->received;
+    size_t taken = length < room ? length : room;
+    memcpy((char *)request->out + attempt->received, data, taken);
+    attempt->received += taken;
+    /* A little too much is read and forgotten, so that the connection can be used again; it may as well never end. */
+    attempt->forgotten += length - taken;
+    return attempt->forgotten <= MAX_FORGOTTEN_BYTES
+               ? OK
+               : err_set(err, ERR_UNAVAILABLE, "expected %zu bytes but found more than %zu", request->out_bytes,
+                         request->out_bytes + MAX_FORGOTTEN_BYTES);
 }
 
 static void take_header(void *context, const char *name, const char *value)
@@ -247,21 +255,21 @@ static void examine(struct loop *loop, const struct attempt *attempt, struct err
     const struct s3_request *request = loop->request;
     struct s3_outcome *outcome = &loop->outcome;
     outcome->torn = false;
-    outcome->status = answer->status;
     if (outcome->transport == OK) {
         store_s3_answer_read(answer);
         store_s3_answer_guess(answer, request->method, loop->sent_at_us);
         bool success = answer->status >= 200 && answer->status < 300;
         bool ends_before = store_s3_range_total(answer) < request->range_end;
-        bool fits = attempt->received == request->out_bytes && !attempt->too_long;
+        bool fits = attempt->received == request->out_bytes && attempt->forgotten == 0;
         if (success && request->out != NULL && !ends_before && !fits) {
             outcome->torn = true;
             (void)err_set(err, ERR_CORRUPT, "expected %zu bytes but found %s%zu", request->out_bytes,
-                          attempt->too_long ? "more than " : "", attempt->received);
-        } else if (success && answer->code[0] == '\0' && request->read != NULL) {
+                          attempt->forgotten > 0 ? "more than " : "", attempt->received);
+        } else if (success && request->read != NULL) {
             outcome->torn = request->read(request->context, answer, err) != OK;
         }
     }
+    outcome->status = answer->status;
     outcome->code = answer->code;
     outcome->asked_pause_us = answer->retry_after_us;
 }

@@ -7,7 +7,8 @@
  *   301, 307, 400 AuthorizationHeaderMalformed               redirect 3x  invalid
  *   403, 401                                                 fail         denied
  *   501, 405, other 4xx                                      fail         invalid
- *   409                                                      retry        conflict (two conditional writes met)
+ *   409, where its code says that others were at work        retry        conflict (two conditional writes met)
+ *   409 otherwise                                            fail         conflict
  * A 404 and a 412 are answers: what they mean only the caller knows. A certificate that is not trusted, a url that is none
  * and no memory do not heal. */
 #include "common/store/s3_retry.h"
@@ -39,12 +40,19 @@ bool store_s3_retry_is_throttled(long status, const char *code)
     return status == 503 || status == 429 || IS_ONE_OF(code, codes);
 }
 
+/* Of a 409: somebody else wrote there at the same time. "" is the answer to a HEAD, which names no code. */
+static bool is_overtaken(const char *code)
+{
+    static const char *const codes[] = {"", "ConditionalRequestConflict", "OperationAborted", "ConcurrentModification"};
+    return IS_ONE_OF(code, codes);
+}
+
 static bool is_transient(long status, const char *code)
 {
     static const char *const codes[] = {"InternalError", "RequestTimeout", "OperationAborted",
                                         "BadDigest",     "IncompleteBody", "XAmzContentSHA256Mismatch",
                                         "ServerBusy"};
-    return status == 408 || status == 409 || status == 500 || status == 502 || status == 504 ||
+    return status == 408 || (status == 409 && is_overtaken(code)) || status == 500 || status == 502 || status == 504 ||
            store_s3_retry_is_throttled(status, code) || IS_ONE_OF(code, codes);
 }
 
@@ -118,10 +126,5 @@ struct s3_decision store_s3_retry_decide(const struct s3_outcome *outcome, uint3
     if (good && outcome->torn) {
         return again(outcome, tries, random, ERR_UNAVAILABLE);
     }
-    /* An error document behind a status of success: CompleteMultipartUpload and CopyObject are known for it. */
-    bool success = outcome->status >= 200 && outcome->status < 300;
-    if (good && (!success || outcome->code[0] == '\0')) {
-        return (struct s3_decision){.verdict = S3_DONE};
-    }
-    return decide_refusal(outcome, tries, random);
+    return good ? (struct s3_decision){.verdict = S3_DONE} : decide_refusal(outcome, tries, random);
 }

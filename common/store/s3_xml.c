@@ -128,6 +128,11 @@ enum err_code store_s3_xml_parse(const char *text, size_t length, store_s3_xml_e
     XML_SetElementHandler(parse.parser, on_start, on_end);
     XML_SetCharacterDataHandler(parse.parser, on_text);
     XML_SetStartDoctypeDeclHandler(parse.parser, on_doctype);
+    /* Servers that take long send blanks, so that nobody hangs up: before the declaration they are no XML. */
+    while (length > 0 && strchr(" \t\r\n", *text) != NULL && *text != '\0') {
+        text++;
+        length--;
+    }
     enum XML_Status status = XML_Parse(parse.parser, text, (int)length, XML_TRUE);
     if (parse.code != OK) {
         return err_set(err, parse.code, "%s", parse.err.text);

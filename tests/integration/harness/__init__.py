@@ -5,6 +5,7 @@ program   a binary that runs, or has run
 proxy     a wire that can be cut
 s3peer    an S3 server that misbehaves on request
 swift     a second real S3 server, stricter than the first
+store     calls of the store, one by one
 contents  what a store holds, seen from outside
 stack     what a test holds in its hands
 """

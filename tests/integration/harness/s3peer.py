@@ -44,6 +44,7 @@ class Answer:
     status: int = 200
     body: bytes = b""
     headers: dict = field(default_factory=dict)
+    again: bytes = b""  # comes behind the body, again and again, for as long as somebody listens
 
 
 class Dropped(Exception):
@@ -91,6 +92,11 @@ def torn(share=0.5):
         answer.body = answer.body[:int(len(answer.body) * share)]
         answer.headers["Connection"] = "close"
     return altered(cut)
+
+
+def endless(begin=b"", again=b"x" * 65536, status=200):
+    """A body that never ends."""
+    return lambda peer, request, go_on: Answer(status, begin, {"Connection": "close"}, again)
 
 
 def empty(_peer, _request, go_on):
@@ -168,6 +174,7 @@ class S3Peer:
         self.tokens = None  # the session tokens that it takes; None for any and none
         self.credentials = {}  # what its STS and metadata service hand out next
         self.list_lag = 0  # how many of the newest keys a listing does not show yet
+        self.cuts = Counter()  # by operation: how many bodies of requests are still to be cut in the middle
         self.keep_requests = True
         self.ended = threading.Event()
         self.lock = threading.RLock()
@@ -451,13 +458,20 @@ class S3Peer:
         return Answer(204) if self.uploads.pop(request.query["uploadId"], None) else error_answer(404, "NoSuchUpload")
 
     def _ListMultipartUploads(self, request):
+        most = min(int(request.query.get("max-uploads", PAGE)), PAGE)
+        after = (request.query.get("key-marker", ""), request.query.get("upload-id-marker", "\U0010ffff"))
+        found = sorted((key, upload, begun) for upload, (key, _, begun) in self.uploads.items()
+                       if key.startswith(request.query.get("prefix", "")) and (key, upload) > after)
+        more, found = len(found) > most, found[:most]
         entries = "".join(
             f"<Upload><Key>{_encode(key)}</Key><UploadId>{upload}</UploadId><Initiated>"
             f"{datetime.fromtimestamp(begun, timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.000Z')}</Initiated></Upload>"
-            for upload, (key, _, begun) in sorted(self.uploads.items(), key=lambda item: item[1][0])
-            if key.startswith(request.query.get("prefix", "")))
-        return Answer(200, f"<ListMultipartUploadsResult><EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>"
-                           f"{entries}</ListMultipartUploadsResult>".encode())
+            for key, upload, begun in found)
+        if more:
+            entries += (f"<NextKeyMarker>{_encode(found[-1][0])}</NextKeyMarker>"
+                        f"<NextUploadIdMarker>{found[-1][1]}</NextUploadIdMarker>")
+        return Answer(200, f"<ListMultipartUploadsResult><EncodingType>url</EncodingType><IsTruncated>"
+                           f"{str(more).lower()}</IsTruncated>{entries}</ListMultipartUploadsResult>".encode())
 
     # --- where credentials come from -----------------------------------------------------------------------------------
     def _AssumeRole(self, request):
@@ -529,6 +543,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(error_answer(404, "NoSuchBucket"))
                 return
             op = _operation(self.command, key, query)
+        if peer.cuts[op] > 0:
+            peer.cuts[op] -= 1
+            self.rfile.read(int(headers["content-length"]) // 2)
+            self.close_connection = True
+            return
         body = self.rfile.read(int(headers.get("content-length", 0)))
         if len(body) < int(headers.get("content-length", 0)):
             self.close_connection = True
@@ -542,13 +561,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, answer):
         self.send_response_only(answer.status)
-        headers = {"Content-Length": str(len(answer.body)), "Date": formatdate(self.owner.now(), usegmt=True),
+        length = {} if answer.again else {"Content-Length": str(len(answer.body))}
+        headers = {**length, "Date": formatdate(self.owner.now(), usegmt=True),
                    "x-amz-request-id": f"req-{next(_numbers)}", **answer.headers}
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(answer.body)
+        while answer.again and not self.owner.ended.is_set():
+            self.wfile.write(answer.again)
         self.wfile.flush()
         if headers.get("Connection") == "close":
             self.close_connection = True

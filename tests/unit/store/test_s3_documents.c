@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/clock.h"
+#include "common/store/s3.h"
 #include "common/store/s3_credentials.h"
 #include "common/store/s3_xml.h"
 
@@ -35,6 +36,7 @@ static void elements_are_told_by_their_path_as_they_end(void **state)
         {"<s:a xmlns:s=\"urn:x\"><s:b>1</s:b></s:a>", "a/b=1;a=;"},
         {"<a>&lt;&amp;&#228;&#x20ac;&quot;<![CDATA[<&]]></a>", "a=<&\xc3\xa4\xe2\x82\xac\"<&;"},
         {"  <a> x </a> ", "a= x ;"},
+        {" \r\n\t<?xml version=\"1.0\"?> \n<a/>", "a=;"}, /* sent while the server is at work */
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO(buf_done) struct buf told = {0};
@@ -51,6 +53,7 @@ static void what_is_not_one_plain_document_is_corrupt(void **state)
         const char *text;
     } cases[] = {
         {"", "fault in line 1"},
+        {" \n ", "fault in line 1"},
         {"<a>", "fault in line 1"},
         {"<a></b>", "mismatched tag"},
         {"<a/><b/>", "junk after document element"},
@@ -111,6 +114,35 @@ static void text_is_escaped_so_that_it_comes_back_as_it_was(void **state)
     assert_int_equal(store_s3_xml_parse((const char *)xml.data, xml.length_bytes, note, &told, NULL), OK);
     assert_string_equal(buf_text(&told), "a=a<b>&\"'\t\r\n \xc3\xa4 c;");
     assert_int_equal(store_s3_xml_escape("a\x01", &xml, NULL), ERR_INVALID);
+}
+
+/* --- errors ------------------------------------------------------------------------------------------------------- */
+
+static void an_error_behind_a_success_has_the_status_that_it_would_have_had(void **state)
+{
+    (void)state;
+    static const struct {
+        long status;
+        const char *code; /* NULL: no error document */
+        long told;
+    } cases[] = {
+        {200, NULL, 200},           {204, NULL, 204},           {200, "InternalError", 500},
+        {200, "SlowDown", 500}, /* throttling is known by its code */
+        {200, "SomethingNew", 500}, {200, "AccessDenied", 403}, {200, "PreconditionFailed", 412},
+        {200, "NoSuchUpload", 404}, {200, "InvalidPart", 400},  {200, "NotImplemented", 501},
+        {503, "AccessDenied", 503}, /* what has a status keeps it */
+        {404, "NoSuchKey", 404},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(store_s3_answer_done) struct s3_answer answer = {.status = cases[i].status};
+        const char *code = cases[i].code;
+        assert_int_equal(code == NULL ? buf_append_text(&answer.body, "<DeleteResult/>", NULL)
+                                      : buf_printf(&answer.body, NULL, "<Error><Code>%s</Code></Error>", code),
+                         OK);
+        store_s3_answer_read(&answer);
+        assert_int_equal(answer.status, cases[i].told);
+        assert_string_equal(answer.code, code == NULL ? "" : code);
+    }
 }
 
 /* --- credentials -------------------------------------------------------------------------------------------------- */
@@ -212,6 +244,7 @@ int main(void)
         cmocka_unit_test(an_element_holds_64_kib_and_no_more),
         cmocka_unit_test(an_error_of_who_is_told_ends_it),
         cmocka_unit_test(text_is_escaped_so_that_it_comes_back_as_it_was),
+        cmocka_unit_test(an_error_behind_a_success_has_the_status_that_it_would_have_had),
         cmocka_unit_test(files_with_and_without_sections_are_understood),
         cmocka_unit_test(a_secret_that_is_too_long_is_refused_and_not_told),
         cmocka_unit_test(answers_of_sts_and_the_metadata_service_are_understood),
