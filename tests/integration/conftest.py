@@ -1,7 +1,8 @@
 """Servers for the run, a stack for each test, and the closing count."""
 
 import pytest
-from harness.contents import BucketContents
+from harness.contents import BucketContents, PeerContents
+from harness.s3peer import S3Peer
 from harness.servers import Servers
 from harness.stack import Stack
 
@@ -69,6 +70,13 @@ def bucket_stack(servers, tmp_path, request):
     gateway, client, bucket = servers.bucket()
     contents = BucketContents(client, bucket, "some/prefix", gateway.url(bucket, "some/prefix"))
     yield from lend_stack(servers, tmp_path, request, contents)
+
+
+@pytest.fixture
+def peer_stack(servers, tmp_path, request):
+    """Its objects live in the bucket of `stack.contents.peer`, which misbehaves on request."""
+    with S3Peer() as peer:
+        yield from lend_stack(servers, tmp_path, request, PeerContents(peer, "live"))
 
 
 @pytest.fixture

@@ -62,3 +62,28 @@ class BucketContents:
 
     def _whole(self, key):
         return f"{self.prefix}/{key}" if self.prefix else key
+
+
+class PeerContents:
+    """A prefix of the bucket of an S3 server that misbehaves on request."""
+
+    def __init__(self, peer, prefix):
+        self.peer, self.prefix = peer, prefix
+
+    def settings(self):
+        return self.peer.settings(self.prefix)
+
+    def keys(self):
+        """Of everything, uploads that nobody finished too."""
+        uploads = [f"{key} (unfinished)" for key, _, _ in list(self.peer.uploads.values())]
+        return sorted(key.removeprefix(f"{self.prefix}/") for key in [*self.peer.keys(), *uploads]
+                      if key.startswith(f"{self.prefix}/"))
+
+    def read(self, key):
+        return self.peer.data(f"{self.prefix}/{key}") if key in self.keys() else None
+
+    def write(self, key, data):
+        self.peer.put(f"{self.prefix}/{key}", data)
+
+    def delete(self, key):
+        del self.peer.objects[f"{self.prefix}/{key}"]
