@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 from harness.s3peer import Answer, S3Peer, error
+from harness.shelf import abandoned
 from harness.stack import wait_until
 from harness.table import Table
 
@@ -20,23 +21,8 @@ def peer():
         yield made
 
 
-def abandoned(stack, table, count, peer=None):
-    """Partitions that their writer gave up, with an object each. Returns their keys."""
-    lock = uuid.uuid4()
-    stack.sql("insert into granary.locks (lock_id, kind, owner, expires_at) values (%s, 'write', 'test', 'infinity')",
-              (lock,))
-    rows = stack.sql(
-        "insert into granary.partitions (partition_id, table_id, schema_version, min_timestamp, max_timestamp, path,"
-        " row_count, data_bytes, memory_bytes, active, lock_id, lock_kind, origin)"
-        " select id, %s, 1, '2026-11-01', '2026-11-01', %s || '/2026-11-01/' || id || '.parquet', 1, 0, 1, false, %s,"
-        " 'write', 'intake' from (select gen_random_uuid() id from generate_series(1, %s)) i returning path",
-        (table.id, str(table.id), lock, count))
-    stack.sql("update granary.partitions set lock_id = null, lock_kind = null, deactivation_reason = 'abandoned',"
-              " deactivated_by = 'test' where lock_id = %s", (lock,))
-    keys = [row["path"] for row in rows]
-    for key in keys if peer else ():
-        peer.put(f"{PREFIX}/{key}")
-    return keys
+def put_into(peer):
+    return lambda key: peer.put(f"{PREFIX}/{key}")
 
 
 def start_reaper(stack, peer, **env):
@@ -64,7 +50,7 @@ def check_gone(stack, peer, count):
 def test_thousands_over_many_tables_go_in_bulk(stack, peer):
     tables = [Table(stack, f"t{number}", settings=GRACELESS) for number in range(3)]
     for table, count in zip(tables, (3000, 1500, 500)):
-        abandoned(stack, table, count, peer)
+        abandoned(stack, table, count, put_into(peer))
     program = start_reaper(stack, peer)
     stack.job("reap-collection", env=LADDER)
     wait_until(lambda: rows_left(stack) == 0, 120, "all of them to be reaped")
@@ -94,7 +80,7 @@ def says_deleted(_peer, request, _go_on):
 
 def test_a_store_that_says_deleted_and_deletes_nothing_is_found_out(stack, peer):
     table = Table(stack, settings=GRACELESS)
-    keys = abandoned(stack, table, 300, peer)
+    keys = abandoned(stack, table, 300, put_into(peer))
     peer.fault(says_deleted, op="DeleteObjects")
     program = start_reaper(stack, peer)
     stack.job("reap-collection", env=LADDER)
@@ -109,7 +95,7 @@ def test_a_store_that_says_deleted_and_deletes_nothing_is_found_out(stack, peer)
 
 def test_a_store_that_throttles_nine_of_ten_bulk_deletes_is_drained_all_the_same(stack, peer):
     table = Table(stack, settings=GRACELESS)
-    keys = abandoned(stack, table, 1000, peer)
+    keys = abandoned(stack, table, 1000, put_into(peer))
     peer.fault(error(503, "SlowDown"), op="DeleteObjects", share=0.9)
     start_reaper(stack, peer)
     stack.job("reap-collection", env={**LADDER, "GRANARY_COLLECTION_BATCH": "200"})
@@ -128,7 +114,7 @@ def test_what_is_called_alike_is_not_taken_along(stack, versioned):
     table = Table(stack, settings=GRACELESS)
     twin = Table(stack, "twin", table_id=uuid.UUID(int=table.id.int ^ 1))  # without a setting: its grace is hours
     with S3Peer(versioned=versioned) as peer:
-        keys, twins = abandoned(stack, table, 20, peer), abandoned(stack, twin, 20, peer)
+        keys, twins = abandoned(stack, table, 20, put_into(peer)), abandoned(stack, twin, 20, put_into(peer))
         others = [f"{root}/{key}" for root in ("liv", "live-2", "live/below", "live.") for key in keys]
         others += [f"{PREFIX}/{key}{more}" for key in keys for more in ("2", "/more")]
         others += [f"{PREFIX}/{key}".replace(str(table.id), str(twin.id)) for key in keys]

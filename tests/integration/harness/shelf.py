@@ -21,6 +21,25 @@ def uuid7(age_seconds=0):
     return uuid.UUID(int=milliseconds << 80 | 7 << 76 | uuid.uuid4().int & ~(3 << 62) & (1 << 76) - 1 | 2 << 62)
 
 
+def abandoned(stack, table, count, put=None):
+    """Partitions that their writer gave up; `put(key)` makes the object of each. Returns their keys."""
+    lock = uuid.uuid4()
+    stack.sql("insert into granary.locks (lock_id, kind, owner, expires_at) values (%s, 'write', 'test', 'infinity')",
+              (lock,))
+    rows = stack.sql(
+        "insert into granary.partitions (partition_id, table_id, schema_version, min_timestamp, max_timestamp, path,"
+        " row_count, data_bytes, memory_bytes, active, lock_id, lock_kind, origin)"
+        " select id, %s, 1, '2026-11-01', '2026-11-01', %s || '/2026-11-01/' || id || '.parquet', 1, 0, 1, false, %s,"
+        " 'write', 'intake' from (select gen_random_uuid() id from generate_series(1, %s)) i returning path",
+        (table.id, str(table.id), lock, count))
+    stack.sql("update granary.partitions set lock_id = null, lock_kind = null, deactivation_reason = 'abandoned',"
+              " deactivated_by = 'test' where lock_id = %s", (lock,))
+    keys = [row["path"] for row in rows]
+    for key in keys if put else ():
+        put(key)
+    return keys
+
+
 class Shelf:
     """A table whose partitions are planted: rows as a writer leaves them, and objects as long as they say."""
 
