@@ -299,7 +299,9 @@ enum err_code load_commit(struct load *load, const uint8_t body_sha256[32], stru
     if (code == OK && begun) {
         set_committed(load);
     } else if (begun) {
-        load_fail(load, err);
+        struct error why = *err;
+        why.code = out->known ? ERR_STOPPED : why.code; /* its rows are there, by another's commit */
+        load_fail(load, &why);
     }
     (void)pthread_mutex_unlock(&load->work);
     load_bury(load);

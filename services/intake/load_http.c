@@ -93,15 +93,11 @@ enum err_code load_http_reply_known(struct http_request *http, struct load *load
     return reply_totals(http, 200, load, &totals, true, err);
 }
 
-enum err_code load_http_commit(struct loads *loads, struct http_request *http, struct load *load,
-                               const uint8_t sha256[DIGEST_SHA256_BYTES], struct load_before *out_before,
-                               struct error *err)
+enum err_code load_http_commit(struct http_request *http, struct load *load, const uint8_t sha256[DIGEST_SHA256_BYTES],
+                               struct load_before *out_before, struct error *err)
 {
     struct load_view view;
     TRY(load_commit(load, sha256, out_before, err));
     load_look_at(load, &view);
-    if (!load_options_of(load)->dry_run) {
-        loads_count(loads, &view.totals);
-    }
     return reply_totals(http, 200, load, &view.totals, false, err);
 }

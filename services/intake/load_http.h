@@ -24,7 +24,7 @@ MUST_CHECK enum err_code load_http_reply(struct http_request *http, unsigned sta
 MUST_CHECK enum err_code load_http_reply_known(struct http_request *http, struct load *load,
                                                const struct load_before *before, struct error *err);
 /* Commits and answers. ERR_CONFLICT with out_before->known: somebody else has committed the key meanwhile. */
-MUST_CHECK enum err_code load_http_commit(struct loads *loads, struct http_request *http, struct load *load,
-                                          const uint8_t sha256[32], struct load_before *out_before, struct error *err);
+MUST_CHECK enum err_code load_http_commit(struct http_request *http, struct load *load, const uint8_t sha256[32],
+                                          struct load_before *out_before, struct error *err);
 
 #endif

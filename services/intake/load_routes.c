@@ -45,7 +45,7 @@ static enum err_code handle_commit(void *context, struct http_request *http, str
     AUTO(loads_release_auto) struct load_handle *handle = NULL;
     struct load_before before;
     TRY(load_http_find(context, http, &table, &handle, err));
-    enum err_code code = load_http_commit(context, http, loads_get(handle), no_digest, &before, err);
+    enum err_code code = load_http_commit(http, loads_get(handle), no_digest, &before, err);
     return code == ERR_CONFLICT && before.known ? load_http_reply_known(http, loads_get(handle), &before, err) : code;
 }
 

@@ -174,6 +174,7 @@ enum err_code load_transfer_handle_whole(void *context, struct http_request *htt
     struct transfer *transfer = http_state(http);
     struct load *load = loads_get(transfer->handle);
     uint8_t sha256[DIGEST_SHA256_BYTES] = {0};
+    (void)context;
     TRY(look_once(transfer, err));
     if (transfer->sha256 != NULL) {
         digest_sha256_stream_finish(transfer->sha256, sha256);
@@ -182,6 +183,6 @@ enum err_code load_transfer_handle_whole(void *context, struct http_request *htt
         return answer_known(transfer, http, sha256, err);
     }
     TRY(blame(http, load_body_finish(transfer->body, err)));
-    enum err_code code = load_http_commit(context, http, load, sha256, &transfer->before, err);
+    enum err_code code = load_http_commit(http, load, sha256, &transfer->before, err);
     return code == ERR_CONFLICT && transfer->before.known ? answer_known(transfer, http, sha256, err) : code;
 }

@@ -15,6 +15,7 @@ struct load_handle {
     struct load *load; /* owned */
     unsigned users;
     bool forgotten; /* goes when nobody uses it */
+    bool counted;   /* how it ended, in the metrics */
 };
 
 struct loads {
@@ -193,15 +194,6 @@ void loads_end(struct load_handle *handle)
     release(handle, true);
 }
 
-void loads_count(struct loads *loads, const struct load_totals *totals)
-{
-    metric_add(loads->committed, 1);
-    metric_add(loads->rows, totals->rows);
-    metric_add(loads->rejects, totals->rejects);
-    metric_add(loads->partitions, totals->partitions);
-    metric_add(loads->bytes, totals->data_bytes);
-}
-
 /* --- keeping -------------------------------------------------------------------------------------------------------- */
 
 static void give_up_idle(struct load *load, const struct load_view *view, bool forgotten)
@@ -248,11 +240,28 @@ static void take_out(struct loads *loads, const struct load_handle *handle)
     *link = handle->next;
 }
 
-static void close_handle(struct loads *loads, struct load_handle *handle_take)
+/* Under the lock; once for each load. What was aborted, or was there before, has not failed. */
+static void count_end(const struct loads *loads, struct load_handle *handle)
 {
     struct load_view view;
-    load_look_at(handle_take->load, &view);
-    metric_add(loads->failed, view.state == LOAD_FAILED);
+    load_look_at(handle->load, &view);
+    if (handle->counted || (view.state != LOAD_COMMITTED && view.state != LOAD_FAILED)) {
+        return;
+    }
+    handle->counted = true;
+    if (view.state == LOAD_FAILED) {
+        metric_add(loads->failed, view.failure.code != ERR_STOPPED);
+    } else if (!load_options_of(handle->load)->dry_run) {
+        metric_add(loads->committed, 1);
+        metric_add(loads->rows, view.totals.rows);
+        metric_add(loads->rejects, view.totals.rejects);
+        metric_add(loads->partitions, view.totals.partitions);
+        metric_add(loads->bytes, view.totals.data_bytes);
+    }
+}
+
+static void close_handle(struct load_handle *handle_take)
+{
     load_close(handle_take->load);
     free(handle_take);
 }
@@ -269,10 +278,11 @@ static void tend_all(struct loads *loads)
         bool over = tend(loads, handle->load, only_user, forgotten);
         (void)pthread_mutex_lock(&loads->lock);
         handle->users--;
+        count_end(loads, handle);
         if (over && handle->users == 0) {
             take_out(loads, handle);
             (void)pthread_mutex_unlock(&loads->lock);
-            close_handle(loads, handle);
+            close_handle(handle);
             (void)pthread_mutex_lock(&loads->lock);
         }
         handle = next;
@@ -302,7 +312,7 @@ static void *keep(void *context)
 static void register_metrics(struct loads *loads, struct metrics *metrics)
 {
     static const char total[] = "granary_loads_total";
-    static const char help[] = "Loads that are over, by result.";
+    static const char help[] = "Loads that were committed or failed; aborted ones are neither.";
     loads->open = metrics_gauge(metrics, "granary_loads_open", NULL, "Loads that are under way in this process.");
     loads->committed = metrics_counter(metrics, total, "result=\"committed\"", help);
     loads->failed = metrics_counter(metrics, total, "result=\"failed\"", help);
@@ -375,7 +385,7 @@ void loads_close(struct loads *loads)
     while (loads->first != NULL) {
         struct load_handle *handle = loads->first;
         take_out(loads, handle);
-        close_handle(loads, handle);
+        close_handle(handle);
     }
     (void)pthread_cond_destroy(&loads->changed);
     (void)pthread_mutex_destroy(&loads->lock);

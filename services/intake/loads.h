@@ -49,7 +49,4 @@ DEFINE_AUTO(struct load_handle, loads_release)
 void loads_end(struct load_handle *handle);
 DEFINE_AUTO(struct load_handle, loads_end)
 
-/* Counts a load that has just been committed. */
-void loads_count(struct loads *loads, const struct load_totals *totals);
-
 #endif

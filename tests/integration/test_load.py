@@ -108,6 +108,10 @@ def test_two_sessions_of_one_key_land_once(table):
     assert [answer.json["duplicate"] for answer in answers] == [False, True]
     assert table.sizes() == list(range(50))
     wait_nothing_staged(table.stack)
+    intake = table.stack.find(INTAKE)
+    wait_until(lambda: intake.metric("granary_loads_open") == 0, 60, "both to be over")
+    wait_until(lambda: intake.metric("granary_loads_total", result="committed") == 1, 60, "the one to be counted")
+    assert intake.metric("granary_loads_total", result="failed") == 0  # to be second is no failure
 
 
 def test_rejects_land_with_the_rows_and_too_many_of_them_fail_the_load(table):
@@ -253,10 +257,15 @@ def test_loads_that_are_over_are_remembered_and_take_no_place(stack):
     broken = Load(table)
     assert broken.rows(b"no gzip", {"Content-Encoding": "gzip"}).status == 400
     wait_until(lambda: intake.metric("granary_loads_open") == 0, 60, "the broken one to be over")
+    wait_until(lambda: intake.metric("granary_loads_total", result="failed") == 1, 60, "it to be counted")
     last = Load(table)
     assert broken.show().json["state"] == "failed" and session.show().json["state"] == "committed"
     assert intake.metric("granary_loads_open") == 1
     assert last.abort().status == 200
+    wait_until(lambda: intake.metric("granary_loads_open") == 0, 60, "the last one to be over")
+    assert intake.metric("granary_loads_total", result="failed") == 1
+    assert intake.metric("granary_loads_total", result="committed") == 3
+    assert intake.metric("granary_loads_rows_total") == 30
     assert table.sizes() == list(range(30))
 
 
