@@ -2,6 +2,7 @@
 partitions compared with what DuckDB finds in the file itself."""
 
 import json
+import shlex
 import sys
 
 import pytest
@@ -68,9 +69,14 @@ def test_a_file_is_inferred_loaded_and_found_again(running, tmp_path, name):
     proposed = running.cli_json("table", "create", "demo.real", "--infer", file)
     assert proposed["timestamp"] == name_in_table(timestamp)
     assert "--timestamp" in proposed["command"] and running.cli("table", "ls", "--output", "json") == ""
+    running.cli("table", "create", "demo.shown", "--infer", file)
+    shown = running.cli_json("table", "create", "demo.shown", "--infer", file)["command"]
+    running.cli(*shlex.split(shown.replace("\\\n", " "))[1:])  # what it prints makes the table that it proposes
     # Flights of three months are in three thousand hours; one partition for each day would be tested for nothing.
     running.cli("table", "create", "demo.real", "--infer", file, "--yes", "--set", "partition.width=3650d")
 
+    made, printed = (running.cli_json("table", "show", name) for name in ("demo.real", "demo.shown"))
+    assert printed["schema"] == made["schema"]
     expected = summary(reader.format(file=file), numbers, texts, lambda column: column)
     dry = running.cli_json("load", "demo.real", file, "--dry-run", seconds=200)
     assert (dry["rows"], dry["rejected"], dry["committed"]) == (expected["rows"], 0, False), dry["rejects"][:3]
