@@ -1,6 +1,8 @@
 /* What other writers do and ours never does, in files made by hand. */
 #include "tests/unit/parquet/foreign.h"
 
+#include "common/parquet/encoding.h"
+
 #define BYTES(text) .bytes = (text), .length = sizeof(text) - 1
 #define RLE_LEVELS  .level_encoding = ENCODING_RLE
 #define REQUIRED_I32                                                  \
@@ -248,6 +250,25 @@ static void streams_of_bytes_are_joined_for_every_width(void **state)
     }
 }
 
+static void runs_of_bools_and_texts_with_prefixes_equal_plain_ones(void **state)
+{
+    (void)state;
+    static const struct meta_element bools = {.physical = PHYSICAL_BOOLEAN}, texts = {.physical = PHYSICAL_BYTE_ARRAY},
+                                     fixed = {.physical = PHYSICAL_FIXED, .type_length = 3};
+    static const char bits[] = "\x8d\x01", runs[] = "\3\0\0\0\5\x8d\x01";
+    static const char plain_texts[] = "\3\0\0\0abc\3\0\0\0abd\3\0\0\0xyz", plain_fixed[] = "abcabdxyz";
+    static const int32_t prefixes[] = {0, 2, 0};
+    static const uint32_t suffixes[] = {0, 3, 4, 7};
+    AUTO(buf_done) struct buf packed = {0};
+    assert_true(digest_of(&bools, ENCODING_PLAIN, bits, 2, 10) == digest_of(&bools, ENCODING_RLE, runs, 7, 10));
+    assert_int_equal(parquet_delta_encode_i32(prefixes, 3, &packed, NULL), OK);
+    assert_int_equal(parquet_delta_length_encode((const uint8_t *)"abcdxyz", suffixes, 3, &packed, NULL), OK);
+    assert_true(digest_of(&texts, ENCODING_PLAIN, plain_texts, sizeof plain_texts - 1, 3) ==
+                digest_of(&texts, ENCODING_DELTA_BYTE_ARRAY, packed.data, packed.length_bytes, 3));
+    assert_true(digest_of(&fixed, ENCODING_PLAIN, plain_fixed, sizeof plain_fixed - 1, 3) ==
+                digest_of(&fixed, ENCODING_DELTA_BYTE_ARRAY, packed.data, packed.length_bytes, 3));
+}
+
 static void encodings_of_other_types_are_refused_by_name(void **state)
 {
     (void)state;
@@ -294,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_page_may_be_gzip_of_several_members),
         cmocka_unit_test(levels_of_long_ago_are_read),
         cmocka_unit_test(streams_of_bytes_are_joined_for_every_width),
+        cmocka_unit_test(runs_of_bools_and_texts_with_prefixes_equal_plain_ones),
         cmocka_unit_test(encodings_of_other_types_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
