@@ -56,6 +56,15 @@ enum err_code store_s3_key(const struct s3_store *store, const char *key, char o
     return OK;
 }
 
+enum s3_billing store_s3_billing_of(const struct s3_request *request)
+{
+    if (request->paced_keys > 0 || strcmp(request->method, "DELETE") == 0) {
+        return S3_BILLED_DELETE;
+    }
+    bool reads = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
+    return reads && request->key != NULL ? S3_BILLED_READ : S3_BILLED_WRITE;
+}
+
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static void close_store(struct store *base)
@@ -97,8 +106,16 @@ static void metrics_init(struct s3_metrics *metrics, struct metrics *registry)
     if (registry == NULL) {
         return;
     }
-    metrics->requests = metrics_counter(registry, "granary_store_requests_total", NULL,
-                                        "Requests sent to s3:// stores, each try counted.");
+    static const char *const billings[S3_BILLING_COUNT] = {
+        [S3_BILLED_WRITE] = "billed=\"write\"",
+        [S3_BILLED_READ] = "billed=\"read\"",
+        [S3_BILLED_DELETE] = "billed=\"delete\"",
+    };
+    for (int i = 0; i < S3_BILLING_COUNT; i++) {
+        metrics->requests[i] =
+            metrics_counter(registry, "granary_store_requests_total", billings[i],
+                            "Requests sent to s3:// stores, each try counted, by what they are paid for as.");
+    }
     metrics->failures =
         metrics_counter(registry, "granary_store_failures_total", NULL, "Requests to s3:// stores that were given up.");
     metrics->retries =

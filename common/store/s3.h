@@ -27,8 +27,12 @@ enum s3_conditional {                         /* what is known of If-None-Match 
                       S3_CONDITIONAL_MISSING  /* not sent: a HEAD is all there is */
 };
 
-struct s3_metrics {
-    struct metric *requests, *failures, *retries, *throttled, *delete_rate; /* all NULL without a registry */
+/* Kinds of requests as S3 is paid for: by what it costs to ask. */
+enum s3_billing { S3_BILLED_WRITE, S3_BILLED_READ, S3_BILLED_DELETE, S3_BILLING_COUNT };
+
+struct s3_metrics { /* all NULL without a registry */
+    struct metric *requests[S3_BILLING_COUNT];
+    struct metric *failures, *retries, *throttled, *delete_rate;
 };
 
 struct s3_store {
@@ -96,6 +100,9 @@ struct s3_request {
  * done with either way. */
 MUST_CHECK enum err_code store_s3_send(struct s3_store *store, const struct s3_request *request, struct s3_answer *out,
                                        struct error *err);
+
+/* What a request of that kind is paid for as: PUT, POST and LIST are writes; a bulk delete, though a POST, is a delete. */
+enum s3_billing store_s3_billing_of(const struct s3_request *request);
 
 /* The size of the whole object from "bytes 0-9/1234"; UINT64_MAX where it is not told. */
 uint64_t store_s3_range_total(const struct s3_answer *answer);

@@ -378,7 +378,7 @@ enum err_code store_s3_send(struct s3_store *store, const struct s3_request *req
                            request->verb, store->url.bucket, request->key, loop.tries == 0 ? "" : ": ", reason.text);
         }
         loop.tries++;
-        count_metric(store->metrics.requests);
+        count_metric(store->metrics.requests[store_s3_billing_of(request)]);
         loop.outcome.transport = try_once(&loop, &attempt, refused, &reason);
         refused = false;
         loop.outcome.spent_us = clock_monotonic_us() - loop.started_us;

@@ -5,6 +5,7 @@ import math
 import random
 import string
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from harness.shelf import abandoned
@@ -15,6 +16,31 @@ from harness.table import Table, some_rows
 PARTITIONS = 10
 MERGING = {"merge.min_inputs": "2", "merge.medium.max_age": "1d", "merge.large.max_age": "1d"}
 WINDOW = 256 * 1024  # of a merge's reading, at most
+
+
+BILLED = {"PutObject": "writes", "CreateMultipartUpload": "writes", "UploadPart": "writes",
+          "CompleteMultipartUpload": "writes", "ListObjectsV2": "writes", "ListObjectVersions": "writes",
+          "GetObject": "reads", "HeadObject": "reads", "DeleteObjects": "deletes", "DeleteObject": "deletes"}
+USD = {"writes": 0.005, "reads": 0.0004, "deletes": 0}  # for a thousand
+
+
+def documented(what):
+    """The row of the table: requests by kind for 1,000 partitions. Its price must follow from them."""
+    table = Path(__file__).parents[2].joinpath("docs/object-storage.md").read_text().splitlines()
+    [row] = [line for line in table if line.startswith(f"| {what} |")]
+    *counts, usd = (cell.strip().replace(",", "") for cell in row.strip("|").split("|")[1:])
+    found = dict(zip(USD, map(int, counts)))
+    assert float(usd) == pytest.approx(sum(found[kind] * USD[kind] / 1000 for kind in USD)), row
+    return found
+
+
+def check(what, counts, partitions):
+    """What was counted for so many partitions is what is documented for a thousand."""
+    found = dict.fromkeys(USD, 0)
+    for op, count in counts.items():
+        found[BILLED[op]] += count
+    wanted = documented(what)
+    assert {kind: count * 1000 / partitions for kind, count in found.items()} == wanted, counts
 
 
 class Counted:
@@ -44,6 +70,11 @@ def stack(peer_stack):
 def start_writer(stack):
     intake = stack.service("intake", {"GRANARY_WRITER_MAX_OPEN": "5ms"})
     wait_until(lambda: intake.log(message="the store has been asked what it can do"), 60, "the store to be probed")
+    return intake
+
+
+def billed(program):
+    return {kind: program.metric("granary_store_requests_total", billed=kind) for kind in ("write", "read", "delete")}
 
 
 def merge(stack, table):
@@ -66,17 +97,20 @@ def reap(stack, before):
 
 def test_written_merged_and_reaped(stack):
     table = Table(stack, settings={**MERGING, "merge.cleanup_grace": "0s"})
-    start_writer(stack)
-    counted = Counted(stack)
+    intake = start_writer(stack)
+    counted, before = Counted(stack), billed(intake)
     for number in range(PARTITIONS):
         table.land(some_rows(10, 10 * number))
-    assert stack.find("intake").stop() == 0
-    assert counted.take() == {"PutObject": PARTITIONS, "HeadObject": PARTITIONS}
+    after = billed(intake)
+    assert {kind: after[kind] - before[kind] for kind in after} == {"write": PARTITIONS, "read": PARTITIONS, "delete": 0}
+    assert intake.stop() == 0
+    check("written, up to 64 MiB each", counted.take(), PARTITIONS)
     merge(stack, table)
-    # One read takes a small input whole. The rewriter has not probed the store: it looks before it writes, and after it.
-    assert counted.take() == {"GetObject": PARTITIONS, "PutObject": 1, "HeadObject": 2}
+    found = counted.take()
+    check("merged, as inputs of up to 64 KiB", {"GetObject": found.pop("GetObject")}, PARTITIONS)
+    check("merged, as outputs of up to 64 MiB", found, 1)
     reap(stack, before=1)
-    assert counted.take() == {"DeleteObjects": 1, "HeadObject": 1}
+    assert counted.take() == {"DeleteObjects": 1, "HeadObject": 1}  # at least one is doubted
     assert table.sizes() == list(range(10 * PARTITIONS))
 
 
@@ -85,24 +119,27 @@ def test_reaped_by_the_thousand(stack):
     abandoned(stack, table, 2000, lambda key: stack.contents.write(key, b"x"))
     counted = Counted(stack)
     reap(stack, before=0)
-    assert counted.take() == {"DeleteObjects": 2, "HeadObject": 20}  # one in a hundred is doubted
+    check("reaped", counted.take(), 2000)
 
 
 def test_reaped_where_versions_are_kept(stack):
+    """That there are any is found out by the first delete, which leaves a marker of each object: then both go."""
     stack.contents.peer.versioned = True
     table = Table(stack, settings={"abandoned.grace": "0s"})
-    abandoned(stack, table, 200, lambda key: stack.contents.write(key, b"x"))
+    abandoned(stack, table, 1000, lambda key: stack.contents.write(key, b"x"))
     counted = Counted(stack)
     reap(stack, before=0)
-    # That there are versions is found out by the first delete, which leaves a marker of each: then both go.
-    assert counted.take() == {"DeleteObjects": 1 + 2, "ListObjectVersions": 200, "HeadObject": 2}
+    check("reaped, in a bucket with versions", counted.take(), 1000)
     assert not [key for key, versions in stack.contents.peer.objects.items() if versions and ".parquet" in key]
 
 
 def test_written_in_parts(stack):
     peer = stack.contents.peer
     Store(stack.contents.settings()).put("t/d/p", 4 * PART + MIB)
-    assert peer.counts == {"CreateMultipartUpload": 1, "UploadPart": 5, "CompleteMultipartUpload": 1, "HeadObject": 1}
+    found = Counter(peer.counts)
+    assert found.pop("UploadPart") == 5
+    found["HeadObject"] += 1  # a writer of partitions looks again at what it has written
+    check("written, larger, besides 1,000 writes for each part of 16 MiB", found, 1)
 
 
 def test_read_once_to_be_merged(stack):

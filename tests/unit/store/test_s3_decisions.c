@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/clock.h"
+#include "common/store/s3.h"
 #include "common/store/s3_rate.h"
 #include "common/store/s3_retry.h"
 #include "common/store/s3_url.h"
@@ -270,6 +271,27 @@ static void what_the_store_did_not_do_costs_nothing(void **state)
     assert_int_equal(store_s3_rate_take(&rate, 0, 0), 0);
 }
 
+static void requests_are_counted_as_they_are_paid_for(void **state)
+{
+    (void)state;
+    static const struct {
+        struct s3_request request;
+        enum s3_billing billing;
+    } cases[] = {
+        {{.method = "PUT", .key = "k"}, S3_BILLED_WRITE},
+        {{.method = "POST", .key = "k"}, S3_BILLED_WRITE},
+        {{.method = "GET"}, S3_BILLED_WRITE}, /* a listing */
+        {{.method = "GET", .key = "k"}, S3_BILLED_READ},
+        {{.method = "HEAD", .key = "k"}, S3_BILLED_READ},
+        {{.method = "DELETE", .key = "k", .paced_keys = 1}, S3_BILLED_DELETE},
+        {{.method = "DELETE", .key = "k"}, S3_BILLED_DELETE}, /* of an upload */
+        {{.method = "POST", .paced_keys = 1000}, S3_BILLED_DELETE},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(store_s3_billing_of(&cases[i].request), cases[i].billing);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +306,7 @@ int main(void)
         cmocka_unit_test(deletes_go_at_the_rate_and_a_second_ahead_at_most),
         cmocka_unit_test(throttling_halves_the_rate_once_for_answers_that_come_together),
         cmocka_unit_test(what_the_store_did_not_do_costs_nothing),
+        cmocka_unit_test(requests_are_counted_as_they_are_paid_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
