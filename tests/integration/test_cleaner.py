@@ -232,6 +232,26 @@ def test_a_catalog_that_goes_away_in_the_middle_costs_nothing_but_time(stack, sh
     assert counts["resumed"] == 1 and (counts["orphans"], counts["deleted"]) == (3, 3)
 
 
+@pytest.mark.allow_errors("run failed")
+def test_a_catalog_that_goes_away_in_the_middle_of_deleting_is_told_by_the_receipt(stack, shelf, tmp_path):
+    """Announced, deleted, and nobody to hear the answer."""
+    proxy = stack.proxy("catalog")
+    named = shelf.plant(3)
+    orphans = sorted(shelf.orphan() for _ in range(3))
+    held = tmp_path / "held"
+    program = stack.begin(CLEANER, env=STEP, fault=f"cleaner.before_delete=hold:{held}")
+    wait_until(held.exists, 120, "the first to be announced")
+    proxy.refuse()
+    held.unlink()
+    assert program.wait_exit(120) == 1
+    proxy.restore()
+    assert [shelf.there(key) for key in orphans] == [False, True, True]
+    assert {path: row["answer"] for path, row in shelf.receipts().items()} == {orphans[0]: None}
+    assert shelf.clean(expect=0)["deleted"] == 2
+    assert set(shelf.receipts()) == set(orphans) and not any(map(shelf.there, orphans))
+    assert all(map(shelf.there, named))
+
+
 def test_a_row_that_appears_before_the_delete_saves_its_object(stack, shelf, tmp_path):
     """A writer that was slower than the grace."""
     shelf.plant(1)

@@ -50,10 +50,14 @@ def test_keys_of_every_kind_are_listed_and_left_alone(bucket):
     for key in [*foreign, "folder/"]:
         bucket.put(key)
     young, orphans = bucket.orphan(age=YOUNG), [bucket.orphan() for _ in range(3)]
+    bucket.put("")  # what a console makes with the folder "live"
     for env in (STEP, DELETE):  # a page for each key, and all in one
         counts = bucket.clean(expect=0, env=env)
         assert (counts["foreign"], counts["rows"]) == (len(foreign), 3)
-    assert all(map(bucket.there, [*named, *foreign, "folder/", young])) and not any(map(bucket.there, orphans))
+    told = [program.log(message="names in the store that are none of ours are left alone")
+            for program in bucket.stack.programs]
+    assert [len(lines) for lines in told] == [1, 1]  # once in a process, however many there are
+    assert all(map(bucket.there, [*named, *foreign, "folder/", "", young])) and not any(map(bucket.there, orphans))
     assert {row["answer"] for row in bucket.receipts().values()} == {"deleted"}
 
 

@@ -97,7 +97,7 @@ def test_a_store_that_throttles_nine_of_ten_bulk_deletes_is_drained_all_the_same
     table = Table(stack, settings=GRACELESS)
     keys = abandoned(stack, table, 1000, put_into(peer))
     peer.fault(error(503, "SlowDown"), op="DeleteObjects", share=0.9)
-    start_reaper(stack, peer)
+    program = start_reaper(stack, peer)
     stack.job("reap-collection", env={**LADDER, "GRANARY_COLLECTION_BATCH": "200"})
 
     def drained():
@@ -106,6 +106,8 @@ def test_a_store_that_throttles_nine_of_ten_bulk_deletes_is_drained_all_the_same
         return not paths
     wait_until(drained, 240, "all of them to be reaped", interval=0.5)
     check_gone(stack, peer, len(keys))
+    assert program.metric("granary_store_throttled_total") > 0
+    assert 0 < program.metric("granary_store_delete_rate") < 100_000  # as which it began
 
 
 @pytest.mark.parametrize("versioned", [False, True], ids=["no versions", "versions"])
