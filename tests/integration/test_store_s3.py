@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+import socket
 import subprocess
 import time
 from datetime import datetime, timedelta, timezone
 
 import pytest
 from harness.s3peer import (Answer, Generated, S3Peer, altered, empty, error, error_answer, lost_answer, refused, silence,
-                            torn)
+                            together, torn)
 from harness.store import IMPATIENT, MIB, PART, Store
 from stacklib.processes import wait_until
 
@@ -411,6 +412,44 @@ def test_a_certificate_must_be_of_a_known_authority(certificates):
         assert answer.startswith("denied: ") and "certificate" in answer
         assert peer.count("ListObjectsV2") == 0
         assert store.ask("list", "", "", 1, env={"GRANARY_STORE_CA_FILE": str(certificates / "ca.pem")}) == "end\n"
+
+
+def test_a_handshake_that_never_ends_is_left_after_a_while():
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # takes connections, and has nothing to say
+        store = Store({"GRANARY_STORE_URL": f"s3://bucket/?endpoint=https://127.0.0.1:{listener.getsockname()[1]}",
+                       "GRANARY_STORE_ACCESS_KEY_ID": "key", "GRANARY_STORE_SECRET_ACCESS_KEY": "secret"})
+        began = time.monotonic()
+        answer = store.fail("list", "", "", 1, env={"GRANARY_STORE_CONNECT_TIMEOUT": "1s", "GRANARY_STORE_RETRY_FOR": "1s"})
+        assert answer.startswith("timeout: ") and time.monotonic() - began < 60
+
+
+def test_the_bucket_may_be_part_of_the_host(peer):
+    """libcurl itself knows where all that ends in .localhost is."""
+    port = peer.endpoint.rpartition(":")[2]
+    store = Store({**peer.settings(), "GRANARY_STORE_URL":
+                   f"s3://bucket/pre/fix?endpoint=http://s3.localhost:{port}&addressing=virtual"})
+    sha256 = store.put("a b/k", 4 * PART + MIB)
+    assert store.keys() == ["a b/k"] and peer.keys() == ["pre/fix/a b/k"]
+    assert store.ask("get", "a b/k", 0, 4 * PART + MIB).strip() == sha256
+    assert store.delete(["a b/k"]) == [("deleted", "")] and peer.keys() == []
+    assert {request.headers["host"] for request in peer.requests} == {f"bucket.s3.localhost:{port}"}
+
+
+def test_one_connection_serves_one_request_after_the_other(peer, store):
+    for number in range(40):
+        peer.put(f"pre/fix/k{number:02}")
+    assert len(store.keys(page=2)) == 40
+    assert peer.count("ListObjectsV2") >= 20 and peer.connections == 1
+
+
+def test_parts_and_bulk_deletes_go_out_side_by_side(peer, store):
+    peer.fault(together(2), op="UploadPart")
+    store.put("parts", 5 * PART + MIB)
+    assert peer.count("UploadPart") == 6
+    keys = [f"t/k{number:04}" for number in range(2000)]
+    peer.fault(together(2), op="DeleteObjects")
+    assert store.delete(keys) == [("deleted", "")] * 2000
+    assert peer.count("DeleteObjects") == 2
 
 
 # --- who we are --------------------------------------------------------------------------------------------------------

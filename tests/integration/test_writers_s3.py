@@ -44,6 +44,16 @@ def reap_given_up(stack):
     wait_until(quiet, 120, "what was given up to be reaped", interval=0.5)
 
 
+def test_the_writer_tells_at_its_start_what_the_store_can_do(peer_stack, table):
+    intake = peer_stack.find("intake")
+    [line] = intake.log(message="the store has been asked what it can do")
+    assert line["found"] == "creates if absent, deletes in bulk, lists own writes, no versions, no object lock"
+    assert {name: intake.metric("granary_store_ability", ability=name) for name in
+            ("create_if_absent", "bulk_delete", "lists_own_writes", "versioned", "object_lock")} == {
+                "create_if_absent": 1, "bulk_delete": 1, "lists_own_writes": 1, "versioned": 0, "object_lock": 0}
+    assert table.row_count() == 0 and not [key for key in peer_stack.contents.keys() if "probe" in key]
+
+
 @pytest.mark.parametrize("act", [error(403, "AccessDenied"), error(403, "InvalidAccessKeyId"), error(400, "ExpiredToken"),
                                  error(503, "SlowDown")],
                          ids=["forbidden", "a key that was withdrawn", "a token that nobody renews", "busy"])

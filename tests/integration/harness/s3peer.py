@@ -99,6 +99,16 @@ def endless(begin=b"", again=b"x" * 65536, status=200):
     return lambda peer, request, go_on: Answer(status, begin, {"Connection": "close"}, again)
 
 
+def together(count, seconds=60):
+    """Answered once so many of them are under way at the same time."""
+    barrier = threading.Barrier(count, timeout=seconds)
+
+    def act(_peer, _request, go_on):
+        barrier.wait()
+        return go_on()
+    return act
+
+
 def empty(_peer, _request, go_on):
     go_on()
     return Answer(200)
@@ -175,6 +185,7 @@ class S3Peer:
         self.credentials = {}  # what its STS and metadata service hand out next
         self.list_lag = 0  # how many of the newest keys a listing does not show yet
         self.cuts = Counter()  # by operation: how many bodies of requests are still to be cut in the middle
+        self.connections = 0  # that were made
         self.keep_requests = True
         self.ended = threading.Event()
         self.lock = threading.RLock()
@@ -535,10 +546,11 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         if path.startswith("/latest/"):
             op, key = "Metadata", path
-        elif path == "/":
+        elif path == "/" and self.command == "POST" and not query:
             op, key = "AssumeRole", ""
         else:
-            bucket, _, key = path[1:].partition("/")
+            virtual = headers.get("host", "").startswith(f"{peer.bucket}.")
+            bucket, _, key = (peer.bucket, "", path[1:]) if virtual else path[1:].partition("/")
             if bucket != peer.bucket:
                 self._send(error_answer(404, "NoSuchBucket"))
                 return
@@ -576,6 +588,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def handle(self):
+        self.owner.connections += 1
         try:
             super().handle()
         except OSError:

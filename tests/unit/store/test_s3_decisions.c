@@ -77,6 +77,8 @@ static void an_url_that_is_none_is_refused_with_what_it_may_be(void **state)
         {"s3://ab", "expected a bucket of 3 to 63"},
         {"s3://Bucket", "but found \"Bucket\""},
         {"s3://-bucket", "but found \"-bucket\""},
+        {"s3://key:secret@bucket/a", "but found \"key:secret@bucket\""},
+        {"s3://bucket?access_key_id=key", "but found \"access_key_id=key\""},
         {"s3://bucket/a//b", "expected a prefix"},
         {"s3://bucket/a/../b", "expected a prefix"},
         {"s3://bucket/a b", "expected a prefix"},
