@@ -357,6 +357,24 @@ def test_a_drop_waits_for_a_publish_in_the_middle_and_takes_what_it_published(st
     assert not stack.objects()
 
 
+def test_a_hold_waits_for_a_publish_in_the_middle_and_covers_what_it_published(stack, tmp_path):
+    held = tmp_path / "before the commit"
+    life = Life(stack, {"intake": f"catalog.before_commit=hold:{held}@2"})  # the first stages, the second publishes
+    life.start("intake")
+    stack.find("intake").wait_ready()
+    assert life.table.post(rows_of_batch(0)).status == 202
+    with standing_still(held):
+        assert not fence_is_free(stack, life)
+    place_hold(stack, life)
+    life.table.wait_rows(len(rows_of_batch(0)), 30)
+    live = stack.sql_value("select count(*) from granary.partitions where active")
+    life.job("decay")
+    assert stack.sql_value("select count(*) from granary.partitions where active") == live
+    release_holds(stack)
+    life.decay()
+    assert stack.sql_value("select count(*) from granary.partitions where active") < live
+
+
 @pytest.mark.allow_errors("a message cannot be written and goes to the dead queue")
 def test_a_publish_after_a_drop_is_refused_and_its_rows_are_kept_aside(stack, tmp_path):
     held = tmp_path / "before the publish"
