@@ -109,7 +109,7 @@ static const uint8_t *take_member(struct sampler *sampler, const uint8_t *p, siz
                                   struct error *err)
 {
     struct row_parser *parser = &sampler->parser;
-    struct infer_tally *tally;
+    struct infer_tally *tally = NULL;
     const uint8_t *text;
     size_t length;
     if (p >= parser->end || *p != '"' ||
