@@ -49,7 +49,11 @@ static const char SQL_FORGET_MISSING[] = "delete from granary.missing_objects wh
 static const char SQL_CONDEMNED[] =
     "select " CATALOG_SQL_ORPHAN " from granary.orphans"
     " where storage_id = $1 and run_id = $2 and path > $6 and first_seen_at <= clock_timestamp() - $3::interval"
-    "   and modified_at <= $4 and owner <> $5 order by path limit $7";
+    "   and modified_at <= $4 and owner <> $5"
+    "   and not exists (select from unnest($8::uuid[], $9::interval[]) w (table_id, span)"
+    "     where w.table_id = orphans.table_id"
+    "       and first_seen_at > clock_timestamp() - w.span)"
+    " order by path limit $7";
 
 /* Inserts only. */
 static const char SQL_ANNOUNCE[] =
@@ -242,11 +246,15 @@ enum err_code catalog_cleaner_condemned(struct catalog *catalog, const struct ca
                                         struct error *err)
 {
     AUTO(catalog_rows_free_auto) struct catalog_rows *rows = NULL;
+    static const struct catalog_table_window none;
+    const struct catalog_table_window *w = page->window_count == 0 ? &none : page->windows;
     TRY(catalog_query(catalog, SQL_CONDEMNED,
                       CATALOG_VALUES(catalog_i32(page->storage_id), catalog_i64(page->run_id),
                                      catalog_interval(page->quarantine_us), catalog_bound(page->modified_before_us),
                                      catalog_text(page->keep_owner), catalog_text(page->after),
-                                     catalog_i64((int64_t)page->limit)),
+                                     catalog_i64((int64_t)page->limit),
+                                     catalog_array(CATALOG_UUID, &w->table_id, sizeof *w, page->window_count),
+                                     catalog_array(CATALOG_INTERVAL, &w->window_us, sizeof *w, page->window_count)),
                       &rows, err));
     return catalog_orphans_read(rows, arena, out, out_count, err);
 }

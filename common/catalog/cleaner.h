@@ -64,13 +64,20 @@ MUST_CHECK enum err_code catalog_cleaner_run_finish(struct catalog *catalog, con
 
 /* --- deleting ------------------------------------------------------------------------------------------------------ */
 
+struct catalog_table_window {
+    struct uuid table_id;
+    int64_t window_us;
+};
 struct catalog_condemned_page {
     int32_t storage_id;
     int64_t run_id;             /* the run that has just seen them */
     int64_t quarantine_us;      /* since they were first seen, by the database's clock */
     int64_t modified_before_us; /* by the store's clock */
     const char *keep_owner;     /* not those */
-    const char *after;          /* path; "" from the start */
+    const struct catalog_table_window
+        *windows; /* of tables whose orphans a backup may name: since they were first seen */
+    size_t window_count;
+    const char *after; /* path; "" from the start */
     size_t limit;
 };
 /* Orphans that may go, by path. Fewer than limit: the end. */

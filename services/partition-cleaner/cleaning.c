@@ -16,6 +16,7 @@
 #include "common/log/log.h"
 #include "services/partition-cleaner/plan.h"
 #include "services/partition-cleaner/sweep.h"
+#include "services/partition-cleaner/windows.h"
 
 #define SAVE_EVERY_US (5 * CLOCK_SECOND_US)
 #define TELL_EVERY_US (10 * CLOCK_SECOND_US)
@@ -298,12 +299,16 @@ static enum err_code delete_all(struct cleaning *cleaning, struct cleaner_progre
 {
     const struct partition_cleaner_config *config = cleaning->cleaner->config;
     AUTO(buf_done) struct buf after = {0};
+    AUTO(buf_done) struct buf windows = {0};
+    TRY(cleaner_windows_load(cleaning->cleaner->catalog, &windows, err));
     struct catalog_condemned_page page = {
         .storage_id = cleaning->place.storage_id,
         .run_id = cleaning->run.run_id,
         .quarantine_us = config->quarantine_us,
         .modified_before_us = cleaner_plan_modified_before_us(cleaning->store_now_us, config->grace_us),
         .keep_owner = fsck_owner_name(FSCK_OWNER_OTHER_DEPLOYMENT), /* theirs to delete, or an operator's */
+        .windows = (const struct catalog_table_window *)(const void *)windows.data,
+        .window_count = windows.length_bytes / sizeof(struct catalog_table_window),
         .after = "",
         .limit = (size_t)config->batch,
     };

@@ -100,6 +100,20 @@ def test_quarantine_is_counted_from_when_an_orphan_was_first_seen(shelf):
     assert shelf.clean(expect=0, env=env)["deleted"] == 1 and not shelf.there(orphan)
 
 
+def test_an_orphan_that_a_backup_may_name_is_kept_for_the_tables_backup_window(stack, shelf):
+    other = Shelf(stack, "other")
+    shelf.plant(1)
+    stack.sql("""update granary.tables set settings = '{"reaper.backup_window": "7d"}' where table_id = %s""",
+              (shelf.table.id,))
+    orphan, theirs = shelf.orphan(age=30 * 86400), other.orphan()
+    assert shelf.clean(expect=FINDINGS)["deleted"] == 1
+    for days, deleted in ((6, 0), (2, 1)):
+        assert shelf.there(orphan) and not other.there(theirs)
+        stack.sql("update granary.orphans set first_seen_at = first_seen_at - %s * interval '1 day'", (days,))
+        assert shelf.clean(expect=0 if deleted else FINDINGS)["deleted"] == deleted
+    assert not shelf.there(orphan)
+
+
 @pytest.mark.allow_errors("objects of live partitions are missing")
 def test_other_objects_of_a_partition_and_dropped_tables_are_named_too(shelf):
     (key,) = shelf.plant(1)
