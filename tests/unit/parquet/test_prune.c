@@ -1,6 +1,9 @@
 /* Passing by what cannot match must change nothing but the time it takes. */
 #include "tests/unit/parquet/footer.h"
 
+#include "common/parquet/page_index.h"
+#include "common/parquet/stats.h"
+
 enum { ROWS = 40000 };
 
 /* A source that counts what is read. */
@@ -298,6 +301,55 @@ static void a_range_over_what_has_no_integers_is_refused(void **state)
     }
 }
 
+/* An index that calls every page of a column all null, whose bounds are then empty. */
+static void claim_only_nulls(const struct memory_file *file, size_t column, struct memory_file *out)
+{
+    AUTO(parquet_reader_free_auto) struct parquet_reader *reader = NULL;
+    AUTO(arena_free_auto) struct arena *arena = arena_new(0);
+    AUTO(memory_file_done) struct memory_file longer = {0};
+    AUTO(buf_done) struct buf index = {0};
+    struct memory_file copy = *file;
+    struct parquet_source source = memory_source(&copy);
+    struct meta_offset_index places;
+    assert_int_equal(parquet_reader_open(&source, &reader, NULL), OK);
+    assert_int_equal(buf_append(&longer.bytes, file->bytes.data, reader->footer_at, NULL), OK);
+    for (size_t g = 0; g < reader->meta.row_group_count; g++) {
+        struct meta_chunk *chunk = &reader->meta.row_groups[g].chunks[column];
+        assert_int_equal(parquet_page_index_places(reader, g, column, arena, &places, NULL), OK);
+        assert_true(places.count > 0);
+        AUTO(free_auto) struct page_entry *pages = calloc(places.count, sizeof *pages);
+        for (size_t i = 0; i < places.count; i++) {
+            pages[i] = (struct page_entry){.rows = 1, .stats = {.type = COLUMN_INT64, .null_count = 1}};
+        }
+        buf_clear(&index);
+        assert_int_equal(parquet_column_index_encode(pages, places.count, arena, &index, NULL), OK);
+        chunk->column_index_offset = (int64_t)longer.bytes.length_bytes;
+        chunk->column_index_bytes = (int32_t)index.length_bytes;
+        assert_int_equal(buf_append(&longer.bytes, index.data, index.length_bytes, NULL), OK);
+    }
+    const struct parquet_reader shifted = {.footer_at = longer.bytes.length_bytes};
+    replace_footer(&longer, &shifted, &reader->meta, out);
+}
+
+static void an_index_of_nulls_where_none_may_be_rules_out_nothing(void **state)
+{
+    (void)state;
+    AUTO(memory_file_done) struct memory_file file = {0}, required = {0}, optional = {0};
+    AUTO(batch_free_auto) struct batch *batch = NULL;
+    AUTO(predicate_free_auto) struct predicate *predicate = NULL;
+    static const char text[] = "t2 < 0 or t2 >= 0";
+    make_file(&shapes[1], 8, &file, &batch);
+    claim_only_nulls(&file, 0, &required);
+    const struct parquet_range range = {0, batch->columns[0].values.i64[100], batch->columns[0].values.i64[39000]};
+    struct found found;
+    assert_same_rows(&required, &(struct parquet_cursor_options){.ranges = &range, .range_count = 1}, "ts", &found);
+    assert_int_equal(found.rows, 38901);
+    claim_only_nulls(&file, 13, &optional); /* where nulls may be it is believed */
+    assert_int_equal(predicate_parse(text, sizeof text - 1, &every_type, &predicate, NULL), OK);
+    assert_int_equal(
+        read_matching(&optional, &(struct parquet_cursor_options){.predicate = predicate}, true).skipped.rows, ROWS);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -306,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_bloom_filter_rules_out_what_bounds_cannot),
         cmocka_unit_test(conditions_need_not_be_among_the_columns_read),
         cmocka_unit_test(a_range_over_what_has_no_integers_is_refused),
+        cmocka_unit_test(an_index_of_nulls_where_none_may_be_rules_out_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
