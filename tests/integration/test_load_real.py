@@ -84,6 +84,9 @@ def test_a_file_is_inferred_loaded_and_found_again(running, tmp_path, name):
     assert (done["rows"], done["rejected"]) == (expected["rows"], 0)
 
     paths = [str(running.store / row["path"]) for row in running.sql("select path from granary.partitions where active")]
+    pairs = {pair["key"]: pair["value"] for pair in peers.hyparquet_footer(paths[0])["key_value_metadata"]}
+    assert paths[0].endswith(f"{pairs['granary.partition_id']}.parquet") and pairs["granary.schema_version"] == "1"
+    assert pairs["granary.table_id"] == made["table_id"]
     found = summary(f"read_parquet({paths!r})", numbers, texts, name_in_table)
     assert found == pytest.approx(expected, rel=1e-9)
     assert int(running.cli("count", "demo.real").strip()) == expected["rows"]

@@ -100,17 +100,21 @@ def word(type_):
     return type_.partition("(")[0]
 
 
+def write_rows(schema, rows, path, row_group_rows, level):
+    path.with_suffix(".json").write_text(json.dumps(schema))
+    answer = subprocess.run([f"{os.environ['TEST_BUILD']}/tools/parquet_write", path.with_suffix(".json"), path,
+                             str(row_group_rows), str(PAGE_BYTES), str(level)], input=rows, text=True, capture_output=True,
+                            check=False)
+    assert answer.returncode == 0, answer.stderr
+
+
 def write(columns, path, level):
     schema = {"timestamp": "ts", "columns": [
         {"name": name, "type": type_, "nullable": nullable, "bloom": type_ != "bool" and name.endswith("drawn")}
         for name, (type_, nullable, _) in columns.items()]}
     rows = "".join("{" + ",".join(f'"{name}":{sent(type_, values[row])}' for name, (type_, _, values) in columns.items())
                    + "}\n" for row in range(ROWS))
-    path.with_suffix(".json").write_text(json.dumps(schema))
-    answer = subprocess.run([f"{os.environ['TEST_BUILD']}/tools/parquet_write", path.with_suffix(".json"), path,
-                             str(ROW_GROUP_ROWS), str(PAGE_BYTES), str(level)], input=rows, text=True, capture_output=True,
-                            check=False)
-    assert answer.returncode == 0, answer.stderr
+    write_rows(schema, rows, path, ROW_GROUP_ROWS, level)
 
 
 @pytest.fixture(scope="module", params=CODECS)
@@ -202,6 +206,21 @@ def probe(database, path, name, literal):
     """For each row group, whether its filter excludes the value."""
     rows = database.ask(f"select * from parquet_bloom_probe('{path}', '{name}', {literal}) order by row_group_id")["rows"]
     return [row["bloom_filter_excludes"] for row in rows]
+
+
+def test_hyparquet_finds_the_order_of_rows_and_the_ids_of_columns(tmp_path):
+    path = tmp_path / "sorted.parquet"
+    schema = {"timestamp": "ts", "sort": [{"column": "name", "descending": True}, {"column": "ts"}], "columns": [
+        {"name": "ts", "type": "timestamp", "nullable": False, "id": 7}, {"name": "n", "type": "int64", "id": 3},
+        {"name": "name", "type": "string", "id": 12}]}
+    rows = [{"ts": 2, "name": "b"}, {"ts": 1, "name": "a"}, {"ts": 2, "name": "a"}, {"ts": 1}]
+    write_rows(schema, "".join(json.dumps(row) + "\n" for row in rows), path, 2, 3)
+    footer = peers.hyparquet_footer(path)
+    assert [(element["name"], element["field_id"]) for element in footer["schema"][1:]] == [("ts", 7), ("n", 3), ("name", 12)]
+    assert [group["sorting_columns"] for group in footer["row_groups"]] == 2 * [[
+        {"column_idx": 2, "descending": True, "nulls_first": False},
+        {"column_idx": 0, "descending": False, "nulls_first": False}]]
+    assert footer["created_by"].startswith("granary version ")
 
 
 def test_hyparquet_takes_our_page_index(written):

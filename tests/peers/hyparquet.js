@@ -1,8 +1,9 @@
 // The rows of Parquet files, read by hyparquet: one JSON array for all of them.
 //   hyparquet.js [--filter FILTER] FILE...
+//   hyparquet.js --footer FILE      what the footer says, as one JSON object
 // The filter is JSON; whole numbers in it may be text.
 // Dates and times as microseconds since the epoch in text, large integers as text, bytes in hexadecimal.
-import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 
 const parsers = {
@@ -35,6 +36,11 @@ function filterValue(_, value) {
 
 const rows = [];
 const paths = process.argv.slice(2);
+if (paths[0] === "--footer") {
+  const footer = await parquetMetadataAsync(await asyncBufferFromFile(paths[1]));
+  process.stdout.write(JSON.stringify(footer, plain));
+  process.exit();
+}
 const filter = paths[0] === "--filter" ? JSON.parse(paths.splice(0, 2)[1], filterValue) : undefined;
 for (const path of paths) {
   const file = await asyncBufferFromFile(path);

@@ -69,6 +69,10 @@ def hyparquet_rows(paths, wanted=None):
     return json.loads(_run(["node", "hyparquet.js", *options, *map(str, paths)]))
 
 
+def hyparquet_footer(path):
+    return json.loads(_run(["node", "hyparquet.js", "--footer", str(path)]))
+
+
 def parquet_wasm_columns(path):
     return json.loads(_run(["node", "parquet_wasm.js", str(path)]))
 
