@@ -349,6 +349,39 @@ static void days_beyond_all_times_are_rejects(void **state)
     assert_int_equal(ingest_batch(ingest)->columns[TIME].values.i64[0], CLOCK_FIRST_US);
 }
 
+/* In 64 bits there is room for more digits than the file says. */
+static void decimals_beyond_the_column_s_digits_are_rejects(void **state)
+{
+    (void)state;
+    static const struct schema_column file_columns[] = {
+        {.id = 1, .name = "ts", .type = COLUMN_TIMESTAMP},
+        {.id = 2, .name = "dec", .type = COLUMN_DECIMAL, .nullable = true, .precision = 3, .scale = 1}};
+    static const struct schema file_schema = {
+        .version = 1, .column_count = 2, .columns = file_columns, .sort_key_count = 1};
+    static const int64_t unscaled[] = {-999, 99999999, 100000000, INT64_MIN, INT64_MAX};
+    AUTO(batch_free_auto) struct batch *batch = NULL;
+    AUTO(buf_done) struct buf file = {0};
+    struct ingest *made = NULL;
+    size_t rejects;
+    assert_int_equal(batch_new(&file_schema, COUNT(unscaled), &batch, NULL), OK);
+    for (size_t i = 0; i < COUNT(unscaled); i++) {
+        assert_int_equal(batch_row_begin(batch, NULL), OK);
+        batch_set_i64(batch, 0, INT64_C(1704067200000000));
+        batch_set_i64(batch, 1, unscaled[i]);
+        assert_int_equal(batch_row_end(batch, NULL), OK);
+    }
+    write_file(batch, &file);
+    assert_int_equal(decode_file(&fixture_schema, &file, &fixture_limits, &made, NULL), OK);
+    AUTO(ingest_free_auto) struct ingest *ingest = made;
+    const struct ingest_reject *reject = ingest_rejects(ingest, &rejects);
+    assert_int_equal(rejects, 3);
+    assert_string_equal(reject->column, "dec");
+    assert_string_equal(reject->reason, "expected a number within the range of decimal(9,2) but found 100000000e-1");
+    assert_int_equal(ingest_batch(ingest)->row_count, 2);
+    assert_int_equal(ingest_batch(ingest)->columns[DECIMAL].values.i64[0], -9990);
+    assert_int_equal(ingest_batch(ingest)->columns[DECIMAL].values.i64[1], 999999990);
+}
+
 static void files_of_the_table_itself_meet_it_by_column_ids(void **state)
 {
     (void)state;
@@ -431,6 +464,7 @@ int main(void)
         cmocka_unit_test(rows_that_cannot_be_the_table_s_are_rejects),
         cmocka_unit_test(text_of_strings_and_json_is_looked_at),
         cmocka_unit_test(days_beyond_all_times_are_rejects),
+        cmocka_unit_test(decimals_beyond_the_column_s_digits_are_rejects),
         cmocka_unit_test(files_of_the_table_itself_meet_it_by_column_ids),
         cmocka_unit_test(a_file_without_what_the_table_needs_is_refused),
         cmocka_unit_test(bodies_that_are_no_file_or_too_much_are_errors),
