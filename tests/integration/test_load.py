@@ -114,6 +114,19 @@ def test_two_sessions_of_one_key_land_once(table):
     assert intake.metric("granary_loads_total", result="failed") == 0  # to be second is no failure
 
 
+def test_a_load_without_rows_is_a_load(table):
+    answer = table.load(b"", key="nothing")
+    assert (answer.status, answer.json["rows"], answer.json["partitions"]) == (200, 0, 0), answer
+    assert table.load(b"", key="nothing").json["duplicate"] is True
+    session = Load(table)
+    assert session.commit().json["rows"] == 0
+    rejected = table.load(BAD)
+    assert (rejected.status, rejected.json["rows"], rejected.json["rejected"]) == (200, 0, 1), rejected
+    assert [reject["text"] + b"\n" for reject in table.rejects()] == [BAD]
+    assert table.row_count() == 0
+    wait_nothing_staged(table.stack)
+
+
 def test_rejects_land_with_the_rows_and_too_many_of_them_fail_the_load(table):
     body = ndjson(some_rows(3)) + BAD + ndjson(some_rows(2, 3)) + BAD
     session = Load(table)
