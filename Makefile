@@ -70,7 +70,7 @@ LIVE_C      := $(wildcard tests/integration/*/*_live.c)
 TOOL_C      := $(wildcard tests/integration/tools/*.c)
 BENCH_C     := $(wildcard tests/bench/bench_*.c)
 FUZZ_C      := $(wildcard tests/fuzz/fuzz_*.c)
-ALL_C       := $(wildcard common/*/*.[ch] services/*/*.[ch] cli/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] \
+ALL_C       := $(wildcard common/*/*.[ch] services/*/*.[ch] services/*/*/*.[ch] cli/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] \
                  tests/integration/*/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch])
 
 COMMON_O    := $(COMMON_C:%.c=$(BUILD)/obj/%.o) $(if $(filter catalog,$(MODULES)),$(BUILD)/obj/gen/migrations.o)
@@ -110,7 +110,7 @@ $(LIBGRANARY): $(COMMON_O)
 	$(Q)$(AR) rcsD $@ $(COMMON_O)
 
 # The objects of a folder but its main, so that tests can link them. Empty for folders that are not there.
-objects_of = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c)))
+objects_of = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c $(1)/*/*.c)))
 
 define program_rule
 $(BUILD)/bin/$(1): $(BUILD)/obj/$(2)/main.o $(call objects_of,$(2)) $(LIBGRANARY)

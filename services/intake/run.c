@@ -6,11 +6,11 @@
 
 #include "common/base/clock.h"
 #include "services/intake/config.h"
-#include "services/intake/head.h"
-#include "services/intake/load_routes.h"
+#include "services/intake/head/head.h"
+#include "services/intake/load/routes.h"
 #include "services/intake/queue.h"
 #include "services/intake/tables.h"
-#include "services/intake/writer.h"
+#include "services/intake/writer/writer.h"
 
 struct process {
     struct catalog *catalog;       /* of the schema cache */

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "common/base/clock.h"
+#include "services/intake/head/recent.h"
 #include "services/intake/plan.h"
-#include "services/intake/recent.h"
 
 static void content_types_and_encodings_are_met_by_name(void **state)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/codec/codec.h"
-#include "services/intake/spool.h"
+#include "services/intake/load/spool.h"
 
 enum { PIECE_BYTES = 1000, TEXT_BYTES = 300000 };
 
