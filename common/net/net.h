@@ -3,6 +3,7 @@
 #ifndef GRANARY_NET_NET_H
 #define GRANARY_NET_NET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,6 +38,8 @@ struct net_request {
     /* A body as it comes, instead of `body`: asked for up to `capacity` bytes until it gives none. Once it has been asked the
      * request is not repeated. An error of its own ends the exchange and is its error, unless an answer came before. */
     enum err_code (*on_body)(void *context, void *out, size_t capacity, size_t *out_length, struct error *err);
+    /* Of the monotonic clock; NULL for none. It may move while the exchange is under way, which ends within a second of it. */
+    const _Atomic int64_t *deadline_us;
     int64_t timeout_us;      /* for the whole exchange; 0: 60 s; CLOCK_NEVER for as long as it takes */
     int64_t retry_for_us;    /* 0: one try */
     size_t max_answer_bytes; /* 0: 64 MiB */

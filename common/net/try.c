@@ -61,6 +61,23 @@ static size_t give_body(char *out, size_t size, size_t count, void *context)
     return exchange->code == OK ? length : CURL_READFUNC_ABORT;
 }
 
+/* Called with each piece, and once a second when there is none. */
+static int check_deadline(void *context, curl_off_t to_come, curl_off_t come, curl_off_t to_go, curl_off_t gone)
+{
+    struct exchange *exchange = context;
+    const struct net_request *request = exchange->request;
+    (void)to_come;
+    (void)come;
+    (void)to_go;
+    (void)gone;
+    if (clock_monotonic_us() < atomic_load(request->deadline_us)) {
+        return 0;
+    }
+    exchange->code = err_set(&exchange->err, ERR_TIMEOUT, "could not %s \"%.256s\" before its deadline",
+                             request->method, request->url);
+    return 1;
+}
+
 static enum err_code add_header(struct curl_slist **list, const char *line, struct error *err)
 {
     struct curl_slist *longer = curl_slist_append(*list, line);
@@ -150,6 +167,11 @@ static enum err_code prepare(struct net_client *client, const struct net_request
     if (client->stall_timeout_us > 0) {
         SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
         SET(CURLOPT_LOW_SPEED_TIME, (to_ms(client->stall_timeout_us) + 999) / 1000);
+    }
+    if (request->deadline_us != NULL) {
+        SET(CURLOPT_NOPROGRESS, 0L);
+        SET(CURLOPT_XFERINFOFUNCTION, check_deadline);
+        SET(CURLOPT_XFERINFODATA, exchange);
     }
     SET(CURLOPT_WRITEFUNCTION, take_data);
     SET(CURLOPT_WRITEDATA, exchange);

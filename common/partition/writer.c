@@ -71,6 +71,7 @@ enum err_code partition_writer_open(struct store *store, const struct schema *sc
         return err_no_memory(err, strlen(options->path));
     }
     TRY(store_upload_open(store, writer->path, options->deadline_us, &writer->upload, err));
+    store_upload_follow_deadline(writer->upload, &writer->deadline_us);
     TRY(open_file(writer, schema, options, err));
     *out = TAKE(writer);
     return OK;
@@ -118,7 +119,6 @@ enum err_code partition_writer_finish(struct partition_writer *writer, struct pa
     AUTO(parquet_summary_done) struct parquet_summary summary = {0};
     struct store_receipt receipt = {0};
     TRY(parquet_writer_finish(writer->file, &summary, err));
-    store_upload_set_deadline(writer->upload, atomic_load(&writer->deadline_us));
     TRY(store_upload_finish(TAKE(writer->upload), &receipt, err));
     TRY(verify(writer, &receipt, err));
     *out = (struct partition_facts){.row_count = summary.row_count,

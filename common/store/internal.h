@@ -36,7 +36,8 @@ struct store {
 
 struct store_upload {
     const struct store_driver *driver;
-    _Atomic int64_t deadline_us;
+    const _Atomic int64_t *deadline_us; /* its own below, or what it follows */
+    _Atomic int64_t own_deadline_us;
 };
 
 /* The drivers. `url` has the driver's scheme. */

@@ -86,9 +86,11 @@ struct s3_request {
     const char *body_sha256; /* hex; NULL: it is worked out */
     void *out;               /* the body of a 2xx goes there and has exactly out_bytes; NULL: into answer.body */
     size_t out_bytes;
-    uint64_t range_end;  /* of the range asked for; an object that ends before it is an answer, not a torn one */
-    int64_t deadline_us; /* of the monotonic clock; 0 for none but the settings' */
-    size_t paced_keys;   /* > 0: a bulk delete of so many keys, held to `rate_slot` */
+    uint64_t range_end; /* of the range asked for; an object that ends before it is an answer, not a torn one */
+    /* Of the monotonic clock; NULL for none but the settings'. It may move while the request is under way, as leases are
+     * renewed: each try goes by what it is then. */
+    const _Atomic int64_t *deadline_us;
+    size_t paced_keys; /* > 0: a bulk delete of so many keys, held to `rate_slot` */
     size_t rate_slot;
     /* Reads the answer of a 2xx. ERR_CORRUPT: it is torn, and the request goes out again. May be called several times. */
     enum err_code (*read)(void *context, const struct s3_answer *answer, struct error *err);
@@ -142,7 +144,7 @@ MUST_CHECK enum err_code store_s3_compare(struct s3_store *store, const char *wh
                                           struct error *err);
 /* One object in one request, create-if-absent. */
 MUST_CHECK enum err_code store_s3_put(struct s3_store *store, const char *whole_key, const void *data, size_t length,
-                                      const uint8_t sha256[DIGEST_SHA256_BYTES], int64_t deadline_us,
+                                      const uint8_t sha256[DIGEST_SHA256_BYTES], const _Atomic int64_t *deadline_us,
                                       struct store_receipt *out, struct error *err);
 
 /* --- listings ---- */
@@ -173,16 +175,18 @@ MUST_CHECK enum err_code store_s3_page(struct s3_store *store, enum s3_listing l
 
 /* An upload in parts, several under way at a time, each on a thread of its own. */
 struct s3_multipart;
-MUST_CHECK enum err_code store_s3_multipart_begin(struct s3_store *store, const char *whole_key, int64_t deadline_us,
-                                                  struct s3_multipart **out, struct error *err);
+/* The deadline may move until the upload is closed. */
+MUST_CHECK enum err_code store_s3_multipart_begin(struct s3_store *store, const char *whole_key,
+                                                  const _Atomic int64_t *deadline_us, struct s3_multipart **out,
+                                                  struct error *err);
 /* The next part; all but the last have the same size. Waits while `connections` are under way. A failure of an earlier part
  * comes out of a later call. */
 MUST_CHECK enum err_code store_s3_multipart_add(struct s3_multipart *multipart, const void *data, size_t length,
                                                 struct error *err);
 /* Puts the parts together, create-if-absent. */
 MUST_CHECK enum err_code store_s3_multipart_finish(struct s3_multipart *multipart, uint64_t size_bytes,
-                                                   const uint8_t sha256[DIGEST_SHA256_BYTES], int64_t deadline_us,
-                                                   struct store_receipt *out, struct error *err);
+                                                   const uint8_t sha256[DIGEST_SHA256_BYTES], struct store_receipt *out,
+                                                   struct error *err);
 /* Frees it; parts that were not put together are given back. NULL is fine. */
 void store_s3_multipart_close(struct s3_multipart *multipart);
 /* Gives back the parts of an upload that nobody will finish. An upload that is gone is fine. */

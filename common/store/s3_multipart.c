@@ -25,7 +25,7 @@ struct s3_multipart {
     struct s3_store *store;
     char key[S3_KEY_BYTES];
     char upload_id[UPLOAD_ID_BYTES];
-    int64_t deadline_us;
+    const _Atomic int64_t *deadline_us;
     bool done; /* put together, or given back */
     unsigned count;
     char (*etags)[80]; /* of part n at n - 1 */
@@ -53,8 +53,8 @@ static enum err_code read_begun(void *context, const struct s3_answer *answer, s
     return *upload_id != '\0' ? OK : err_set(err, ERR_CORRUPT, "expected the id of an upload but found none");
 }
 
-enum err_code store_s3_multipart_begin(struct s3_store *store, const char *whole_key, int64_t deadline_us,
-                                       struct s3_multipart **out, struct error *err)
+enum err_code store_s3_multipart_begin(struct s3_store *store, const char *whole_key,
+                                       const _Atomic int64_t *deadline_us, struct s3_multipart **out, struct error *err)
 {
     AUTO(free_auto) struct s3_multipart *multipart = calloc(1, sizeof *multipart);
     AUTO(store_s3_answer_done) struct s3_answer answer = {0};
@@ -221,8 +221,8 @@ static enum err_code read_finished(void *context, const struct s3_answer *answer
     return finished->is ? OK : err_set(err, ERR_CORRUPT, "expected the result of an upload but found another document");
 }
 
-static enum err_code complete(struct s3_multipart *multipart, bool conditional, int64_t deadline_us,
-                              struct s3_answer *out, struct error *err)
+static enum err_code complete(struct s3_multipart *multipart, bool conditional, struct s3_answer *out,
+                              struct error *err)
 {
     AUTO(buf_done) struct buf body = {0};
     struct finished finished = {0};
@@ -239,7 +239,7 @@ static enum err_code complete(struct s3_multipart *multipart, bool conditional, 
         .header_count = conditional ? 2 : 1,
         .body = body.data,
         .body_bytes = body.length_bytes,
-        .deadline_us = deadline_us,
+        .deadline_us = multipart->deadline_us,
         .read = read_finished,
         .context = &finished,
     };
@@ -251,15 +251,14 @@ static enum err_code complete(struct s3_multipart *multipart, bool conditional, 
     return OK;
 }
 
-static enum err_code complete_somehow(struct s3_multipart *multipart, int64_t deadline_us, struct s3_answer *answer,
-                                      struct error *err)
+static enum err_code complete_somehow(struct s3_multipart *multipart, struct s3_answer *answer, struct error *err)
 {
     struct s3_store *store = multipart->store;
     bool conditional = atomic_load(&store->conditional) != S3_CONDITIONAL_MISSING;
-    enum err_code code = complete(multipart, conditional, deadline_us, answer, err);
+    enum err_code code = complete(multipart, conditional, answer, err);
     if (code != OK && conditional && answer->status == 501) {
         atomic_store(&store->conditional, S3_CONDITIONAL_MISSING);
-        code = complete(multipart, false, deadline_us, answer, err);
+        code = complete(multipart, false, answer, err);
     }
     return code;
 }
@@ -267,8 +266,8 @@ static enum err_code complete_somehow(struct s3_multipart *multipart, int64_t de
 /* Few stores take a condition here, and those that do not say nothing: so a look comes before it, always. An upload that is
  * gone was finished by a try whose answer was lost, if anything is there: then the bytes tell. */
 enum err_code store_s3_multipart_finish(struct s3_multipart *multipart, uint64_t size_bytes,
-                                        const uint8_t sha256[DIGEST_SHA256_BYTES], int64_t deadline_us,
-                                        struct store_receipt *out, struct error *err)
+                                        const uint8_t sha256[DIGEST_SHA256_BYTES], struct store_receipt *out,
+                                        struct error *err)
 {
     AUTO(store_s3_answer_done) struct s3_answer answer = {0};
     struct s3_store *store = multipart->store;
@@ -277,7 +276,7 @@ enum err_code store_s3_multipart_finish(struct s3_multipart *multipart, uint64_t
     if (code != ERR_NOT_FOUND) {
         return code;
     }
-    TRY(complete_somehow(multipart, deadline_us, &answer, err));
+    TRY(complete_somehow(multipart, &answer, err));
     if (answer.status != 200) {
         code = store_s3_compare(store, multipart->key, size_bytes, sha256, out, err);
         return code == ERR_NOT_FOUND

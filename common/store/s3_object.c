@@ -145,7 +145,7 @@ struct put {
     const void *data;
     size_t length;
     const uint8_t *sha256;
-    int64_t deadline_us;
+    const _Atomic int64_t *deadline_us;
     bool conditional;
 };
 
@@ -224,8 +224,8 @@ static enum err_code put_conditional(struct s3_store *store, const char *whole_k
 }
 
 enum err_code store_s3_put(struct s3_store *store, const char *whole_key, const void *data, size_t length,
-                           const uint8_t sha256[DIGEST_SHA256_BYTES], int64_t deadline_us, struct store_receipt *out,
-                           struct error *err)
+                           const uint8_t sha256[DIGEST_SHA256_BYTES], const _Atomic int64_t *deadline_us,
+                           struct store_receipt *out, struct error *err)
 {
     AUTO(store_s3_answer_done) struct s3_answer answer = {0};
     struct put put = {.data = data, .length = length, .sha256 = sha256, .deadline_us = deadline_us};

@@ -106,13 +106,10 @@ static void hash_body(const struct s3_request *request, char out[DIGEST_SHA256_T
     text_hex_encode(hash, sizeof hash, out);
 }
 
-static int64_t timeout_of(const struct s3_request *request)
+/* Until its deadline; CLOCK_NEVER where it has none. */
+static int64_t left_us(const struct s3_request *request)
 {
-    if (request->deadline_us == 0) {
-        return CLOCK_NEVER;
-    }
-    int64_t left_us = request->deadline_us - clock_monotonic_us();
-    return left_us > 1000 ? left_us : 1000;
+    return request->deadline_us == NULL ? CLOCK_NEVER : atomic_load(request->deadline_us) - clock_monotonic_us();
 }
 
 static enum err_code exchange(struct attempt *attempt, const struct net_request *message, struct error *err)
@@ -192,7 +189,8 @@ static enum err_code send_signed(struct attempt *attempt, const struct s3_creden
         .header_count = count,
         .body = request->body,
         .body_bytes = request->body_bytes,
-        .timeout_us = timeout_of(request),
+        .deadline_us = request->deadline_us,
+        .timeout_us = CLOCK_NEVER,
         .max_answer_bytes = MAX_ANSWER_BYTES,
         .on_data = request->out == NULL ? NULL : take_data,
         .on_header = take_header,
@@ -352,28 +350,27 @@ static enum err_code obey(struct loop *loop, const struct s3_decision *decision,
     return give_up(loop, answer, decision->code, err);
 }
 
-static void begin(struct loop *loop)
+/* As long as the settings say, and not beyond the deadline as it is now. */
+static void take_time(struct loop *loop)
 {
-    const struct s3_request *request = loop->request;
-    loop->started_us = clock_monotonic_us();
-    loop->outcome.retry_for_us = loop->store->options.retry_for_us;
-    if (request->deadline_us != 0 && request->deadline_us - loop->started_us < loop->outcome.retry_for_us) {
-        loop->outcome.retry_for_us = request->deadline_us - loop->started_us;
-    }
+    struct s3_outcome *outcome = &loop->outcome;
+    const int64_t most_us = loop->store->options.retry_for_us;
+    const int64_t time_left_us = left_us(loop->request);
+    outcome->spent_us = clock_monotonic_us() - loop->started_us;
+    outcome->retry_for_us = time_left_us < most_us - outcome->spent_us ? outcome->spent_us + time_left_us : most_us;
 }
 
 enum err_code store_s3_send(struct s3_store *store, const struct s3_request *request, struct s3_answer *out,
                             struct error *err)
 {
-    struct loop loop = {.store = store, .request = request};
+    struct loop loop = {.store = store, .request = request, .started_us = clock_monotonic_us()};
     struct error reason = {0};
     bool refused = false;
-    begin(&loop);
     for (;;) {
         store_s3_answer_done(out);
         *out = (struct s3_answer){0};
         struct attempt attempt = {.store = store, .request = request, .answer = out};
-        if (request->deadline_us != 0 && clock_monotonic_us() >= request->deadline_us) {
+        if (left_us(request) <= 0) {
             return err_set(err, ERR_TIMEOUT, "could not %s \"s3://%s/%.300s\" before its deadline%s%.300s",
                            request->verb, store->url.bucket, request->key, loop.tries == 0 ? "" : ": ", reason.text);
         }
@@ -381,7 +378,7 @@ enum err_code store_s3_send(struct s3_store *store, const struct s3_request *req
         count_metric(store->metrics.requests[store_s3_billing_of(request)]);
         loop.outcome.transport = try_once(&loop, &attempt, refused, &reason);
         refused = false;
-        loop.outcome.spent_us = clock_monotonic_us() - loop.started_us;
+        take_time(&loop);
         examine(&loop, &attempt, &reason);
         if (loop.outcome.transport == OK && store_s3_retry_is_throttled(out->status, out->code)) {
             count_metric(store->metrics.throttled);

@@ -60,8 +60,7 @@ static enum err_code send_parts(struct s3_upload *upload, struct error *err)
 {
     size_t sent = 0;
     if (upload->multipart == NULL) {
-        TRY(store_s3_multipart_begin(upload->store, upload->key, atomic_load(&upload->base.deadline_us),
-                                     &upload->multipart, err));
+        TRY(store_s3_multipart_begin(upload->store, upload->key, upload->base.deadline_us, &upload->multipart, err));
     }
     for (; upload->buffer.length_bytes - sent >= upload->part_bytes; sent += upload->part_bytes) {
         TRY(store_s3_multipart_add(upload->multipart, upload->buffer.data + sent, upload->part_bytes, err));
@@ -103,7 +102,6 @@ enum err_code store_s3_upload_write(struct store_upload *base, const void *data,
 enum err_code store_s3_upload_finish(struct store_upload *upload_take, struct store_receipt *out, struct error *err)
 {
     AUTO(abort_auto) struct s3_upload *upload = (struct s3_upload *)upload_take;
-    const int64_t deadline_us = atomic_load(&upload->base.deadline_us);
     const struct buf *rest = &upload->buffer;
     uint8_t sha256[DIGEST_SHA256_BYTES];
     if (upload->failed) {
@@ -113,8 +111,9 @@ enum err_code store_s3_upload_finish(struct store_upload *upload_take, struct st
     digest_sha256_stream_finish(upload->hash, sha256);
     TRY(store_upload_check_deadline(&upload->base, upload->key, err));
     if (upload->multipart == NULL) {
-        return store_s3_put(upload->store, upload->key, rest->data, rest->length_bytes, sha256, deadline_us, out, err);
+        return store_s3_put(upload->store, upload->key, rest->data, rest->length_bytes, sha256,
+                            upload->base.deadline_us, out, err);
     }
     TRY(store_s3_multipart_add(upload->multipart, rest->data, rest->length_bytes, err));
-    return store_s3_multipart_finish(upload->multipart, upload->size_bytes, sha256, deadline_us, out, err);
+    return store_s3_multipart_finish(upload->multipart, upload->size_bytes, sha256, out, err);
 }

@@ -115,7 +115,8 @@ enum err_code store_upload_open(struct store *store, const char *key, int64_t de
     TRY(check_key(key, err));
     TRY(store->driver->upload_open(store, key, &upload, err));
     upload->driver = store->driver;
-    store_upload_set_deadline(upload, deadline_us);
+    atomic_store(&upload->own_deadline_us, deadline_us);
+    upload->deadline_us = &upload->own_deadline_us;
     *out = upload;
     return OK;
 }
@@ -130,9 +131,9 @@ enum err_code store_upload_finish(struct store_upload *upload_take, struct store
     return upload_take->driver->upload_finish(upload_take, out, err);
 }
 
-void store_upload_set_deadline(struct store_upload *upload, int64_t deadline_us)
+void store_upload_follow_deadline(struct store_upload *upload, const _Atomic int64_t *deadline_us)
 {
-    atomic_store(&upload->deadline_us, deadline_us);
+    upload->deadline_us = deadline_us;
 }
 
 void store_upload_abort(struct store_upload *upload_take)
@@ -144,7 +145,7 @@ void store_upload_abort(struct store_upload *upload_take)
 
 enum err_code store_upload_check_deadline(const struct store_upload *upload, const char *key, struct error *err)
 {
-    int64_t late_us = clock_monotonic_us() - atomic_load(&upload->deadline_us);
+    int64_t late_us = clock_monotonic_us() - atomic_load(upload->deadline_us);
     if (late_us >= 0) {
         return err_set(err, ERR_TIMEOUT, "could not finish the upload of \"%s\": its deadline passed %lld ms ago", key,
                        (long long)(late_us / 1000));

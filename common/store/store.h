@@ -93,8 +93,10 @@ struct store_receipt {
 };
 MUST_CHECK enum err_code store_upload_finish(struct store_upload *upload_take, struct store_receipt *out,
                                              struct error *err);
-void store_upload_set_deadline(struct store_upload *upload, int64_t deadline_us); /* after a lease was renewed */
-void store_upload_abort(struct store_upload *upload_take);                        /* NULL is fine */
+/* From now on the deadline is what stands there: whoever renews a lease moves it, from any thread, until the upload is over.
+ * What is under way then goes by it, too. */
+void store_upload_follow_deadline(struct store_upload *upload, const _Atomic int64_t *deadline_us);
+void store_upload_abort(struct store_upload *upload_take); /* NULL is fine */
 DEFINE_AUTO(struct store_upload, store_upload_abort)
 
 /* --- reading -------------------------------------------------------------------------------------------------- */

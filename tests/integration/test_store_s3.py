@@ -106,6 +106,15 @@ def test_more_than_four_parts_go_up_in_parts_and_come_back_whole(peer, store):
     assert peer.uploads == {}
 
 
+def test_an_upload_may_last_longer_than_its_first_deadline(peer, store):
+    """Its writer renews a lease meanwhile."""
+    size = 7 * PART
+    sha256 = store.ask("put", "parts", size, 1, 8000, 5 * PART).split()[0]
+    assert sha256_of(peer.data("pre/fix/parts")) == sha256 and peer.count("UploadPart") == 7
+    assert store.fail("put", "late", size, 1, -1).startswith("timeout: ")
+    assert peer.uploads == {}
+
+
 @pytest.mark.parametrize("op, act", [
     ("UploadPart", refused),
     ("UploadPart", error(500, "InternalError")),

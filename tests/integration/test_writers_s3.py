@@ -1,7 +1,8 @@
 """Writers on an S3 server that misbehaves: rows that were confirmed land once, whatever the server says of their objects."""
 
+import base64
+import os
 import threading
-import time
 
 import pytest
 from harness.invariants import check_objects
@@ -114,3 +115,24 @@ def test_an_upload_that_ends_behind_every_grace_is_found_by_the_cleaner(peer_sta
     assert peer_stack.sql("select path, owner, answer from granary.orphan_receipts") == [
         {"path": path, "owner": "late upload", "answer": "deleted"}]
     assert table.sizes() == list(range(ROWS))
+
+
+def test_a_merge_may_take_longer_than_its_first_lease(peer_stack):
+    """Its parts go up slowly, one after the other, while the lease is renewed."""
+    def slow(the_peer, _request, go_on):
+        the_peer.ended.wait(1)
+        return go_on()
+
+    peer_stack.mark()
+    table = Table(peer_stack, settings={"merge.min_inputs": "2", "merge.medium.max_age": "1d", "merge.large.max_age": "1d"})
+    peer_stack.service("intake", {**LADDER, **WRITER, "GRANARY_WRITER_LEASE": "5m"})
+    for first in range(0, 35_000, 7_000):
+        table.land([{**row, "path": base64.b64encode(os.urandom(750)).decode()} for row in some_rows(7_000, first)])
+    peer_stack.contents.peer.fault(slow, op="UploadPart")
+    peer_stack.service("rewriter", {**LADDER, "GRANARY_REWRITER_POOLS": "small", "GRANARY_STORE_PART_SIZE": "5MiB",
+                                    "GRANARY_STORE_CONNECTIONS": "1"})
+    peer_stack.service("merge-controller", {**LADDER, "GRANARY_MERGE_INTERVAL": "200ms", "GRANARY_MERGE_LEASE": "2s"})
+    wait_until(lambda: peer_stack.sql_value("select count(*) from granary.partitions where active") == 1, 120,
+               "one partition to be left")
+    assert peer_stack.contents.peer.count("UploadPart") >= 5
+    assert table.sizes() == list(range(35_000))

@@ -1,6 +1,7 @@
 /* The store, one call at a time, with the services' settings: what tests in Python drive against servers that misbehave.
  *
  *   store put KEY BYTES SEED [DEADLINE_MS]   creates an object of bytes that follow from the seed
+ *   store put KEY BYTES SEED DEADLINE_MS AT  the same; after AT bytes the deadline is moved, and the first one waited for
  *   store get KEY OFFSET LENGTH              "<sha256>"
  *   store head KEY                           "<size> <etag>"
  *   store list PREFIX AFTER MAX [PAGES]      "<size> <key as JSON>" for each, "more" or "end" last; PAGES > 1 goes on
@@ -62,12 +63,20 @@ static enum err_code put(struct store *store, char **arguments, int count, struc
     if (piece == NULL) {
         return err_no_memory(err, PIECE_BYTES);
     }
-    TRY(store_upload_open(store, arguments[0], clock_monotonic_us() + deadline_us, &upload, err));
+    const int64_t first_us = clock_monotonic_us() + deadline_us;
+    _Atomic int64_t moving_us = first_us;
+    const int64_t move_at = count > 4 ? left - number(arguments[4]) : -1;
+    TRY(store_upload_open(store, arguments[0], first_us, &upload, err));
+    store_upload_follow_deadline(upload, &moving_us);
     while (left > 0) {
         size_t length = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
         fill(piece, length, &state);
         TRY(store_upload_write(upload, piece, length, err));
         left -= (int64_t)length;
+        if (left == move_at) {
+            moving_us = first_us + 10 * CLOCK_MINUTE_US;
+            clock_pause_us(first_us - clock_monotonic_us());
+        }
     }
     TRY(store_upload_finish(TAKE(upload), &receipt, err));
     text_hex_encode(receipt.sha256, sizeof receipt.sha256, sha256);
@@ -207,7 +216,7 @@ static const struct {
     int least, most;
     enum err_code (*run)(struct store *store, char **arguments, int count, struct error *err);
 } commands[] = {
-    {"put", 3, 4, put},
+    {"put", 3, 5, put},
     {"get", 3, 3, get},
     {"head", 1, 1, head},
     {"list", 3, 4, list},

@@ -52,7 +52,8 @@ static void past_its_deadline_nothing_becomes_visible(void **state)
     struct store_receipt receipt = {.size_bytes = 77};
     struct error err = {0};
     assert_int_equal(store_upload_open(fixture->store, "t/d/p", soon_us(), &upload, NULL), OK);
-    store_upload_set_deadline(upload, clock_monotonic_us() - 1);
+    const _Atomic int64_t past_us = clock_monotonic_us() - 1;
+    store_upload_follow_deadline(upload, &past_us);
     assert_int_equal(store_upload_finish(TAKE(upload), &receipt, &err), ERR_TIMEOUT);
     assert_non_null(strstr(err.text, "deadline passed"));
     assert_non_null(strstr(err.text, "t/d/p"));
@@ -66,7 +67,9 @@ static void a_deadline_moved_in_time_counts(void **state)
     struct store_upload *upload = NULL;
     struct store_receipt receipt;
     assert_int_equal(store_upload_open(fixture->store, "k", clock_monotonic_us() - 1, &upload, NULL), OK);
-    store_upload_set_deadline(upload, soon_us());
+    _Atomic int64_t moving_us = clock_monotonic_us() - 1;
+    store_upload_follow_deadline(upload, &moving_us);
+    moving_us = soon_us();
     assert_int_equal(store_upload_finish(TAKE(upload), &receipt, NULL), OK);
 }
 
