@@ -16,7 +16,7 @@ enum {
     SMALLEST_BATCH_ROWS = 64,
     ALL_BATCHES_BYTES = 32 * 1024 * 1024, /* of all inputs, decoded */
     DECODED_TIMES = 5,                    /* how much larger rows are in memory than in the file, at a guess */
-    ALL_WINDOWS_BYTES = 32 * 1024 * 1024,
+    ALL_WINDOWS_BYTES = 64 * 1024 * 1024,
     SMALLEST_WINDOW_BYTES = 4 * 1024,
     LARGEST_WINDOW_BYTES = 256 * 1024
 };

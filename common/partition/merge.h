@@ -26,7 +26,7 @@ enum { PARTITION_MERGE_NO_INPUT = -1 };
 MUST_CHECK enum err_code partition_merge(const struct partition_merge_options *options, struct partition_writer *writer,
                                          int *out_bad_input, struct error *err);
 
-/* The read-ahead for readers of a merge, so that it stays within some 32 MiB for all inputs together. */
+/* The read-ahead for readers of a merge, so that it stays within some 64 MiB for all inputs together. */
 size_t partition_merge_window_bytes(size_t input_count, size_t column_count);
 
 #endif

@@ -31,10 +31,20 @@ void partition_writer_free(struct partition_writer *writer)
     }
 }
 
+/* A store that takes no bytes, or keeps others than it was given, has said nothing against rows or inputs: who writes waits
+ * as for one that is away, and writes again under another key. */
+static enum err_code of_the_store(enum err_code code, struct error *err)
+{
+    if (code != ERR_DENIED && code != ERR_CORRUPT) {
+        return code;
+    }
+    return err_set(err, ERR_UNAVAILABLE, "%s", err != NULL ? err->text : "");
+}
+
 static enum err_code write_to_upload(void *context, const void *data, size_t length, struct error *err)
 {
     struct partition_writer *writer = context;
-    return store_upload_write(writer->upload, data, length, err);
+    return of_the_store(store_upload_write(writer->upload, data, length, err), err);
 }
 
 static enum err_code open_file(struct partition_writer *writer, const struct schema *schema,
@@ -70,7 +80,7 @@ enum err_code partition_writer_open(struct store *store, const struct schema *sc
     if (writer->path == NULL) {
         return err_no_memory(err, strlen(options->path));
     }
-    TRY(store_upload_open(store, writer->path, options->deadline_us, &writer->upload, err));
+    TRY(of_the_store(store_upload_open(store, writer->path, options->deadline_us, &writer->upload, err), err));
     store_upload_follow_deadline(writer->upload, &writer->deadline_us);
     TRY(open_file(writer, schema, options, err));
     *out = TAKE(writer);
@@ -119,8 +129,8 @@ enum err_code partition_writer_finish(struct partition_writer *writer, struct pa
     AUTO(parquet_summary_done) struct parquet_summary summary = {0};
     struct store_receipt receipt = {0};
     TRY(parquet_writer_finish(writer->file, &summary, err));
-    TRY(store_upload_finish(TAKE(writer->upload), &receipt, err));
-    TRY(verify(writer, &receipt, err));
+    TRY(of_the_store(store_upload_finish(TAKE(writer->upload), &receipt, err), err));
+    TRY(of_the_store(verify(writer, &receipt, err), err));
     *out = (struct partition_facts){.row_count = summary.row_count,
                                     .data_bytes = receipt.size_bytes,
                                     .memory_bytes = summary.memory_bytes,

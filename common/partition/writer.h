@@ -52,9 +52,9 @@ MUST_CHECK enum err_code partition_writer_copy_group(struct partition_writer *wr
 /* After a lease was renewed. From any thread. */
 void partition_writer_set_deadline(struct partition_writer *writer, int64_t deadline_us);
 
-/* Footer, upload, and a look at the store: length, and etag where there is one (ERR_CORRUPT when they differ from what was
- * sent). ERR_TIMEOUT past the deadline, ERR_CONFLICT when other bytes stand under the key, ERR_UNAVAILABLE when the store
- * takes nothing for now. At least one row, else ERR_INVALID. */
+/* Footer, upload, and a look at the store: length, and etag where there is one. ERR_TIMEOUT past the deadline, ERR_CONFLICT
+ * when other bytes stand under the key, ERR_UNAVAILABLE when the store takes nothing for now, or has something else than it
+ * was sent. At least one row, else ERR_INVALID. */
 MUST_CHECK enum err_code partition_writer_finish(struct partition_writer *writer, struct partition_facts *out,
                                                  struct error *err);
 

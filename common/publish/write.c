@@ -83,18 +83,6 @@ static enum err_code write_piece(struct publish *publish, struct piece *piece, s
     return OK;
 }
 
-/* The rows were decoded before: what is denied or corrupt here is denied by the store, or corrupt in it. A store that takes
- * no rows, or other bytes than it was given, has said nothing against them: they wait as for one that is away, and go out
- * again under another key. */
-static enum err_code not_the_rows(enum err_code code, struct error *err)
-{
-    if (code != ERR_DENIED && code != ERR_CORRUPT) {
-        return code;
-    }
-    const struct error reason = *err;
-    return err_set(err, ERR_UNAVAILABLE, "%s", reason.text);
-}
-
 /* --- threads ------------------------------------------------------------------------------------------------------ */
 
 struct crew {
@@ -149,7 +137,7 @@ static void *work(void *argument)
     struct crew *crew = argument;
     for (struct piece *piece = take_piece(crew); piece != NULL; piece = take_piece(crew)) {
         struct error error = {0};
-        enum err_code code = not_the_rows(write_piece(crew->publish, piece, &error), &error);
+        enum err_code code = write_piece(crew->publish, piece, &error);
         if (code != OK) {
             note_failure(crew, code, &error);
         }

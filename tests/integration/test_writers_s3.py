@@ -12,6 +12,7 @@ from harness.stack import wait_until
 from harness.table import Table, some_rows
 
 WRITER = {"GRANARY_WRITER_MAX_OPEN": "5ms", "GRANARY_WRITER_LEASE": "2s", "GRANARY_STORE_RETRY_FOR": "1s"}
+MERGING = {"merge.min_inputs": "2", "merge.medium.max_age": "1d", "merge.large.max_age": "1d"}
 LADDER = {"GRANARY_BUS_DELAYS": "100ms,200ms,300ms,400ms"}
 ROWS = 20
 
@@ -117,6 +118,32 @@ def test_an_upload_that_ends_behind_every_grace_is_found_by_the_cleaner(peer_sta
     assert table.sizes() == list(range(ROWS))
 
 
+def test_an_output_that_is_not_what_was_written_is_no_fault_of_its_inputs(peer_stack):
+    wrong = []
+
+    def once(_peer, request, go_on):
+        answer = go_on()
+        if request.key.endswith(".parquet") and answer.status == 200 and not wrong:
+            wrong.append(request.key)
+            answer.headers["ETag"] = '"0123456789abcdef"'
+        return answer
+
+    peer_stack.mark()
+    table = Table(peer_stack, settings=MERGING)
+    peer_stack.service("intake", {**LADDER, **WRITER})
+    for first in range(0, 3 * ROWS, ROWS):
+        table.land(some_rows(ROWS, first))
+    peer_stack.contents.peer.fault(once, op="HeadObject")
+    peer_stack.service("rewriter", {**LADDER, "GRANARY_REWRITER_POOLS": "small"})
+    peer_stack.service("merge-controller", {**LADDER, "GRANARY_MERGE_INTERVAL": "200ms"})
+    wait_until(lambda: peer_stack.sql_value("select count(*) from granary.partitions where active") == 1, 120,
+               "one partition to be left")
+    assert wrong and not peer_stack.sql("select * from granary.merge_failures")
+    assert [row["state"] for row in peer_stack.sql("select state from granary.attempts order by created_at")] == [
+        "abandoned", "done"]
+    assert table.sizes() == list(range(3 * ROWS))
+
+
 def test_a_merge_may_take_longer_than_its_first_lease(peer_stack):
     """Its parts go up slowly, one after the other, while the lease is renewed."""
     def slow(the_peer, _request, go_on):
@@ -124,7 +151,7 @@ def test_a_merge_may_take_longer_than_its_first_lease(peer_stack):
         return go_on()
 
     peer_stack.mark()
-    table = Table(peer_stack, settings={"merge.min_inputs": "2", "merge.medium.max_age": "1d", "merge.large.max_age": "1d"})
+    table = Table(peer_stack, settings=MERGING)
     peer_stack.service("intake", {**LADDER, **WRITER, "GRANARY_WRITER_LEASE": "5m"})
     for first in range(0, 35_000, 7_000):
         table.land([{**row, "path": base64.b64encode(os.urandom(750)).decode()} for row in some_rows(7_000, first)])
