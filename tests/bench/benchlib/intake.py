@@ -19,7 +19,7 @@ from .stage import sync_file, timed, tool
 RUNS = 3
 ROWS = 1_500_000
 BODY_BYTES = 1 << 20
-SENDERS = 4
+SENDERS = 16
 COLUMNS = {"ts": "timestamp", "host": "string", "level": "string", "service": "string", "latency": "double",
            "bytes": "int64", "message": "string"}
 DUCKDB_TYPES = {"timestamp": "TIMESTAMP", "string": "VARCHAR", "double": "DOUBLE", "int64": "BIGINT"}
