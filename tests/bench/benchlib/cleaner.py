@@ -3,11 +3,12 @@ Against the same listing read by the same driver and thrown away; memory must no
 
 import json
 
+from harness.program import peak_kib
 from harness.s3peer import Generated, S3Peer
 from stacklib.processes import wait_until
 
 from . import report
-from .stage import peak_kib, timed, tool
+from .stage import timed, tool
 
 RUNS = 3
 MILLION = 1_000_000
@@ -70,7 +71,7 @@ def _clean(stage, template, count):
         counts = json.loads(program.log(message="the cleaner ran")[-1]["counts"])
         if (counts["objects"], counts["rows"], counts["orphans"], counts["missing"]) != (count, count, 0, 0):
             raise RuntimeError(f"expected {count} objects and rows without findings but found {counts}")
-        return seconds, peak_kib(program)
+        return seconds, peak_kib(program.process)
 
 
 def _list(count):

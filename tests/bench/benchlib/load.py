@@ -6,10 +6,11 @@ import json
 import random
 from urllib.parse import quote
 
+from harness.program import peak_kib
 from harness.table import Table
 
 from . import report
-from .stage import peak_kib, timed
+from .stage import timed
 
 ROWS, BLOCK_ROWS = 20_000_000, 20_000
 BOUND_MIB = 512
@@ -28,7 +29,7 @@ def load_memory(stage):
             raise RuntimeError(f"expected {ROWS} rows but found {answer}")
         report.note(f"  load_memory: {ROWS / seconds:.0f} rows/s, {answer['partitions']} partitions,"
                     f" {answer['bytes'] / 1e6:.0f} MB")
-        report.memory("load", peak_kib(intake), BOUND_MIB)
+        report.memory("load", peak_kib(intake.process), BOUND_MIB)
 
 
 def _load(port, table, token):

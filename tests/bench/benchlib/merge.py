@@ -6,9 +6,10 @@ import time
 import uuid
 
 import peers
+from harness.program import peak_kib
 
 from . import report
-from .stage import peak_kib, sync_file, timed, tool
+from .stage import sync_file, timed, tool
 
 INPUTS, ROWS, RUNS = 20, 100_000, 5
 LARGE_ROWS = 3_300_000  # a good 100 MB a file
@@ -35,7 +36,7 @@ def merge_memory(stage):
         report.note(f"  merge_memory: {INPUTS} inputs of {work.bytes / INPUTS / 1e6:.0f} MB")
         seconds = work.rewrite()
         report.note(f"  merge_memory: {work.rows / seconds:.0f} rows/s")
-        report.memory("rewriter", peak_kib(work.rewriter), BOUND_MIB)
+        report.memory("rewriter", peak_kib(work.rewriter.process), BOUND_MIB)
 
 
 class Work:

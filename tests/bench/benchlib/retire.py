@@ -5,11 +5,12 @@ import json
 import os
 from itertools import islice
 
+from harness.program import peak_kib
 from harness.table import Table
 from stacklib.processes import wait_until
 
 from . import report
-from .stage import peak_kib, timed
+from .stage import timed
 
 RUNS = 3
 DECAY_ROWS, DECAY_DAYS, MAX_AGE_DAYS = 2_000_000, 300, 270  # a tenth is older
@@ -69,7 +70,7 @@ def reap_memory(stage):
     with stage.stack(template) as stack:
         _objects(stack)
         report.note(f"  reap_memory: {MANY / timed(lambda: _reaper(stack)):.0f} partitions/s of {MANY}")
-        report.memory("reaper", peak_kib(stack.find("reaper")), BOUND_MIB)
+        report.memory("reaper", peak_kib(stack.find("reaper").process), BOUND_MIB)
     stage.drop(template)
 
 

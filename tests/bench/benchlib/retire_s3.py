@@ -11,13 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from harness.contents import BucketContents
+from harness.program import peak_kib
 from harness.s3peer import S3Peer
 from stacklib.postgres import program
 from stacklib.processes import wait_until
 
 from . import BUILD, report
 from .retire import LIVE, REAP_DAYS, collected, reapable
-from .stage import peak_kib, timed, tool
+from .stage import timed, tool
 
 RUNS, PARTITIONS, BULK = 3, 5_000, 1_000
 ON_PEER, ON_RADOSGW = (int(os.environ.get("BENCH_DRAIN") or count) for count in (1_000_000, 200_000))
@@ -104,11 +105,11 @@ def _drain(stage, stack, name, count, settings):
     """What somebody else's queries of the catalog take before it and meanwhile, and what the reaper takes. At the rate that it
     has by default: it is the drain that an operator sees."""
     stage.settle()
-    quiet = _latencies(stage, stack, QUIET_ROUNDS)
+    quiet = _latencies(stage, stack, range(QUIET_ROUNDS))
     reaper = stack.service("reaper", settings)
     drained = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        busy = pool.submit(_latencies, stage, stack, None, drained)
+        busy = pool.submit(_latencies, stage, stack, iter(drained.is_set, True))
         try:
             seconds = timed(lambda: collected(stack))
         finally:
@@ -118,19 +119,17 @@ def _drain(stage, stack, name, count, settings):
     report.note(f"  {name}: {count / seconds:.0f} partitions/s of {count}")
     for percent in (50, 95):
         report.less(f"{name}_query_p{percent}_us", *(_percentile(taken, percent) for taken in (busy.result(), quiet)))
-    report.memory(name, peak_kib(reaper), BOUND_MIB)
+    report.memory(name, peak_kib(reaper.process), BOUND_MIB)
 
 
-def _latencies(stage, stack, rounds, ended=None):
-    """Microseconds of queries that pgbench asks at random times, 50 a second, in rounds of two seconds: so many of them, or
-    until the event."""
+def _latencies(stage, stack, rounds):
+    """Microseconds of queries that pgbench asks at random times, 50 a second, in rounds of two seconds."""
     table = stack.sql_value("select table_id from granary.tables where name = %s", (LIVE,))
     role, taken = "granary_admin", []
     with tempfile.TemporaryDirectory(dir=BUILD) as directory:
         script = Path(directory, "query.sql")
         script.write_text(QUERY.format(days=REAP_DAYS, table=table), encoding="utf-8")
-        while not ended.is_set() if ended else rounds > 0:
-            rounds = rounds and rounds - 1
+        for _ in rounds:
             subprocess.run([program("pgbench"), "-n", "-R", "50", "-t", "100", "-l", f"--log-prefix={directory}/log", "-f",
                             script, stage.postgres.url(role, stack.database)], check=True, capture_output=True,
                            env=stage.postgres.client_environment(role))

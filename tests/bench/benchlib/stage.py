@@ -8,7 +8,6 @@ import time
 import uuid
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from functools import cached_property
-from pathlib import Path
 
 from harness.servers import Servers
 from harness.stack import Stack
@@ -108,9 +107,3 @@ def sync_file(path):
         os.close(descriptor)
 
 
-def peak_kib(program):
-    """The most memory that the process has had resident."""
-    for line in Path(f"/proc/{program.process.pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1])
-    raise RuntimeError(f"could not find VmHWM of {program.name}")

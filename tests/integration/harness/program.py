@@ -32,6 +32,14 @@ class Answer:
         return f"<{self.status} {self.body[:300]!r}>"
 
 
+def peak_kib(process):
+    """The most memory that a running process has had resident. (What wait4 and getrusage tell counts whoever started it, too.)"""
+    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    raise RuntimeError(f"could not find VmHWM of process {process.pid}")
+
+
 class Program:
     """Its files stand in one directory: <name>.log, .port, .fired."""
 
