@@ -110,3 +110,14 @@ enum err_code buf_append_base64(struct buf *buf, const void *data, size_t length
     buf->length_bytes = (size_t)(text - (char *)buf->data);
     return OK;
 }
+
+enum err_code buf_set_text(struct buf *buf, const char *text, struct error *err)
+{
+    buf_clear(buf);
+    return buf_append(buf, text, strlen(text) + 1, err);
+}
+
+const char *buf_held_text(const struct buf *buf)
+{
+    return buf->length_bytes == 0 ? "" : (const char *)buf->data;
+}

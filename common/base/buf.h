@@ -33,4 +33,8 @@ MUST_CHECK enum err_code buf_append_base64(struct buf *buf, const void *data, si
  * of memory. */
 const char *buf_text(struct buf *buf) MUST_CHECK;
 
+/* A text that is replaced now and then. Its NUL is among the bytes, so that reading it needs no memory. */
+MUST_CHECK enum err_code buf_set_text(struct buf *buf, const char *text, struct error *err);
+const char *buf_held_text(const struct buf *buf); /* what was set last, borrowed; "" where nothing was */
+
 #endif

@@ -40,26 +40,15 @@ struct fsck {
 
 /* --- keys that were passed ------------------------------------------------------------------------------------------ */
 
-static const char *text_of(const struct buf *buf)
-{
-    return buf->length_bytes == 0 ? "" : (const char *)buf->data;
-}
-
-static enum err_code set_text(struct buf *buf, const char *text, struct error *err)
-{
-    buf_clear(buf);
-    return buf_append(buf, text, strlen(text) + 1, err);
-}
-
 static enum err_code check_order(struct side *side, const char *what, const char *key, struct error *err)
 {
-    if (side->last.length_bytes != 0 && strcmp(key, text_of(&side->last)) <= 0) {
+    if (side->last.length_bytes != 0 && strcmp(key, buf_held_text(&side->last)) <= 0) {
         return err_set(err, ERR_CORRUPT,
                        "expected %s to go on behind \"%.300s\" but found \"%.300s\"; hint: nothing can be said about "
                        "what is missing in it",
-                       what, text_of(&side->last), key);
+                       what, buf_held_text(&side->last), key);
     }
-    return set_text(&side->last, key, err);
+    return buf_set_text(&side->last, key, err);
 }
 
 /* --- pages --------------------------------------------------------------------------------------------------------- */
@@ -73,12 +62,12 @@ static enum err_code fill_listing(struct fsck *fsck, struct error *err)
     }
     arena_reset(side->arena);
     side->next = side->count = 0;
-    TRY(fsck->options.world.list(fsck->options.world.context, text_of(&side->last), fsck->options.page, side->arena,
-                                 &fsck->objects, &side->count, &more, err));
+    TRY(fsck->options.world.list(fsck->options.world.context, buf_held_text(&side->last), fsck->options.page,
+                                 side->arena, &fsck->objects, &side->count, &more, err));
     if (more && side->count == 0) {
         return err_set(err, ERR_CORRUPT,
                        "expected keys behind \"%.300s\" but found an empty page that says more follow",
-                       text_of(&side->last));
+                       buf_held_text(&side->last));
     }
     side->ended = !more;
     return OK;
@@ -92,8 +81,8 @@ static enum err_code fill_catalog(struct fsck *fsck, struct error *err)
     }
     arena_reset(side->arena);
     side->next = side->count = 0;
-    TRY(fsck->options.world.rows(fsck->options.world.context, text_of(&side->last), fsck->options.page, side->arena,
-                                 &fsck->rows, &side->count, err));
+    TRY(fsck->options.world.rows(fsck->options.world.context, buf_held_text(&side->last), fsck->options.page,
+                                 side->arena, &fsck->rows, &side->count, err));
     side->ended = side->count < fsck->options.page;
     return OK;
 }
@@ -321,11 +310,11 @@ enum err_code fsck_open(const struct fsck_options *options, struct fsck **out, s
     if (fsck->listing.arena == NULL || fsck->catalog.arena == NULL || fsck->arena == NULL) {
         return err_no_memory(err, 4096);
     }
-    TRY(set_text(&fsck->position, options->after, err));
-    TRY(set_text(&fsck->passed, options->after, err));
+    TRY(buf_set_text(&fsck->position, options->after, err));
+    TRY(buf_set_text(&fsck->passed, options->after, err));
     if (options->after[0] != '\0') {
-        TRY(set_text(&fsck->listing.last, options->after, err));
-        TRY(set_text(&fsck->catalog.last, options->after, err));
+        TRY(buf_set_text(&fsck->listing.last, options->after, err));
+        TRY(buf_set_text(&fsck->catalog.last, options->after, err));
     }
     *out = TAKE(fsck);
     return OK;
@@ -349,7 +338,7 @@ void fsck_close(struct fsck *fsck)
 /* A key that the catalog could not hold is no position: the run goes on behind an earlier one then. */
 static enum err_code move_on(struct fsck *fsck, const char *key, struct error *err)
 {
-    return text_utf8_valid_prefix(key, strlen(key)) == strlen(key) ? set_text(&fsck->passed, key, err) : OK;
+    return text_utf8_valid_prefix(key, strlen(key)) == strlen(key) ? buf_set_text(&fsck->passed, key, err) : OK;
 }
 
 enum err_code fsck_next(struct fsck *fsck, struct fsck_step *out, struct error *err)
@@ -368,7 +357,7 @@ enum err_code fsck_next(struct fsck *fsck, struct fsck_step *out, struct error *
         }
     }
     TRY(settle(fsck, err));
-    TRY(set_text(&fsck->position, text_of(&fsck->passed), err));
+    TRY(buf_set_text(&fsck->position, buf_held_text(&fsck->passed), err));
     *out = (struct fsck_step){
         .findings = (const struct fsck_finding *)(const void *)fsck->findings.data,
         .count = fsck->findings.length_bytes / sizeof(struct fsck_finding),
@@ -379,7 +368,7 @@ enum err_code fsck_next(struct fsck *fsck, struct fsck_step *out, struct error *
 
 const char *fsck_position(const struct fsck *fsck)
 {
-    return text_of(&fsck->position);
+    return buf_held_text(&fsck->position);
 }
 
 struct fsck_totals *fsck_totals_of(struct fsck *fsck)

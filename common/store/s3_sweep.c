@@ -24,17 +24,6 @@ static void sweep_done(struct sweep *sweep)
     buf_done(&sweep->id);
 }
 
-static const char *text_of(const struct buf *buf)
-{
-    return buf->length_bytes == 0 ? "" : (const char *)buf->data;
-}
-
-static enum err_code set_text(struct buf *buf, const char *text, struct error *err)
-{
-    buf_clear(buf);
-    return buf_append(buf, text, strlen(text) + 1, err);
-}
-
 static enum err_code end_old(struct sweep *sweep, const struct s3_page *page, struct error *err)
 {
     const char *prefix = sweep->store->url.prefix;
@@ -51,15 +40,15 @@ static enum err_code end_old(struct sweep *sweep, const struct s3_page *page, st
 
 static enum err_code move_on(struct sweep *sweep, const struct s3_page *page, struct error *err)
 {
-    int order = strcmp(page->next_key, text_of(&sweep->key));
+    int order = strcmp(page->next_key, buf_held_text(&sweep->key));
     sweep->pages_of_key = order == 0 ? sweep->pages_of_key + 1 : 0;
-    bool stands = order == 0 && strcmp(page->next_id, text_of(&sweep->id)) == 0;
+    bool stands = order == 0 && strcmp(page->next_id, buf_held_text(&sweep->id)) == 0;
     if (order < 0 || stands || sweep->pages_of_key > MAX_PAGES_OF_KEY) {
         return err_set(err, ERR_CORRUPT, "expected uploads behind \"%.200s\" but the listing leads back to \"%.200s\"",
-                       text_of(&sweep->key), page->next_key);
+                       buf_held_text(&sweep->key), page->next_key);
     }
-    TRY(set_text(&sweep->key, page->next_key, err));
-    return set_text(&sweep->id, page->next_id, err);
+    TRY(buf_set_text(&sweep->key, page->next_key, err));
+    return buf_set_text(&sweep->id, page->next_id, err);
 }
 
 static enum err_code sweep_pages(struct sweep *sweep, const char *prefix, struct error *err)
@@ -71,8 +60,8 @@ static enum err_code sweep_pages(struct sweep *sweep, const char *prefix, struct
     }
     while (page.more) {
         arena_reset(arena);
-        TRY(store_s3_page(sweep->store, S3_UPLOADS, prefix, text_of(&sweep->key), text_of(&sweep->id), S3_BULK_KEYS,
-                          &page, err));
+        TRY(store_s3_page(sweep->store, S3_UPLOADS, prefix, buf_held_text(&sweep->key), buf_held_text(&sweep->id),
+                          S3_BULK_KEYS, &page, err));
         TRY(end_old(sweep, &page, err));
         if (page.more) {
             TRY(move_on(sweep, &page, err));

@@ -8,8 +8,6 @@
  */
 #include "services/partition-cleaner/cleaning.h"
 
-#include <string.h>
-
 #include "common/base/clock.h"
 #include "common/base/fault.h"
 #include "common/fsck/remove.h"
@@ -320,9 +318,8 @@ static enum err_code delete_all(struct cleaning *cleaning, struct cleaner_progre
         arena_reset(cleaning->step_arena);
         TRY(delete_batch(cleaning, &page, &last, &count, progress, err));
         if (count == page.limit) {
-            buf_clear(&after);
-            TRY(buf_append(&after, last->path, strlen(last->path) + 1, err));
-            page.after = (const char *)after.data;
+            TRY(buf_set_text(&after, last->path, err));
+            page.after = buf_held_text(&after);
         }
     }
     return OK;

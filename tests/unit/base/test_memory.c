@@ -68,6 +68,12 @@ static void a_buffer_grows_and_keeps_its_bytes(void **state)
     assert_int_equal(buf_append_text(&buf, ";", NULL), OK);
     assert_int_equal(buf_append(&buf, NULL, 0, NULL), OK);
     assert_string_equal(buf_text(&buf), "rows=12;");
+    AUTO(buf_done) struct buf held = {0};
+    assert_string_equal(buf_held_text(&held), "");
+    assert_int_equal(buf_set_text(&held, "the first, which is longer", NULL), OK);
+    assert_int_equal(buf_set_text(&held, "second", NULL), OK);
+    assert_string_equal(buf_held_text(&held), "second");
+    assert_int_equal(held.length_bytes, sizeof "second");
     assert_int_equal(buf.length_bytes, 8); /* the NUL does not count */
 }
 
