@@ -115,9 +115,10 @@ static enum err_code insert(struct loads *loads, struct load_handle *handle, str
     const int64_t most = loads->options.config->load_sessions;
     enum err_code code = OK;
     (void)pthread_mutex_lock(&loads->lock);
+    const size_t open = count_open(loads);
     if (loads->stopping) {
         code = err_set(err, ERR_STOPPED, "shutting down; hint: try again");
-    } else if ((int64_t)count_open(loads) >= most) {
+    } else if ((int64_t)open >= most) {
         code = err_set(err, ERR_UNAVAILABLE,
                        "expected at most %lld loads at once but found as many; hint: try again later, or raise "
                        "GRANARY_WRITER_LOAD_SESSIONS",
@@ -125,7 +126,7 @@ static enum err_code insert(struct loads *loads, struct load_handle *handle, str
     } else {
         handle->next = loads->first;
         loads->first = handle;
-        (void)count_open(loads);
+        metric_set(loads->open, (double)(open + 1));
     }
     (void)pthread_mutex_unlock(&loads->lock);
     return code;
