@@ -85,6 +85,18 @@ def fence_is_free(stack, life):
         return cursor.fetchone()[0]
 
 
+def publish_under_the_fence(stack, tmp_path):
+    """A life whose first rows are being published: whoever wants the fence alone has to wait meanwhile."""
+    held = tmp_path / "before the commit"
+    life = Life(stack, {"intake": f"catalog.before_commit=hold:{held}@2"})  # the first stages, the second publishes
+    life.start("intake")
+    stack.find("intake").wait_ready()
+    assert life.table.post(rows_of_batch(0)).status == 202
+    with standing_still(held):
+        assert not fence_is_free(stack, life)
+    return life
+
+
 # --- reap events that lie --------------------------------------------------------------------------------------------
 def test_events_for_what_may_not_be_reaped_touch_nothing(stack, life):
     active, merging, parked = life.live_partitions()[:3]
@@ -344,13 +356,7 @@ def test_an_undo_in_the_middle_of_a_claim_is_refused(stack, life, tmp_path):
 
 
 def test_a_drop_waits_for_a_publish_in_the_middle_and_takes_what_it_published(stack, tmp_path):
-    held = tmp_path / "before the commit"
-    life = Life(stack, {"intake": f"catalog.before_commit=hold:{held}@2"})  # the first stages, the second publishes
-    life.start("intake")
-    stack.find("intake").wait_ready()
-    assert life.table.post(rows_of_batch(0)).status == 202
-    with standing_still(held):
-        assert not fence_is_free(stack, life)
+    life = publish_under_the_fence(stack, tmp_path)
     life.table.wait_rows(len(rows_of_batch(0)), 30)
     life.table.drop()
     life.reap_dropped()
@@ -358,13 +364,7 @@ def test_a_drop_waits_for_a_publish_in_the_middle_and_takes_what_it_published(st
 
 
 def test_a_hold_waits_for_a_publish_in_the_middle_and_covers_what_it_published(stack, tmp_path):
-    held = tmp_path / "before the commit"
-    life = Life(stack, {"intake": f"catalog.before_commit=hold:{held}@2"})  # the first stages, the second publishes
-    life.start("intake")
-    stack.find("intake").wait_ready()
-    assert life.table.post(rows_of_batch(0)).status == 202
-    with standing_still(held):
-        assert not fence_is_free(stack, life)
+    life = publish_under_the_fence(stack, tmp_path)
     place_hold(stack, life)
     life.table.wait_rows(len(rows_of_batch(0)), 30)
     live = stack.sql_value("select count(*) from granary.partitions where active")

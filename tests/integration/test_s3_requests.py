@@ -11,10 +11,9 @@ import pytest
 from harness.shelf import abandoned
 from harness.stack import wait_until
 from harness.store import MIB, PART, Store
-from harness.table import Table, some_rows
+from harness.table import MERGING, Table, some_rows
 
 PARTITIONS = 10
-MERGING = {"merge.min_inputs": "2", "merge.medium.max_age": "1d", "merge.large.max_age": "1d"}
 WINDOW = 256 * 1024  # of a merge's reading, at most
 
 

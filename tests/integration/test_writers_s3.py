@@ -9,10 +9,9 @@ from harness.invariants import check_objects
 from harness.s3peer import altered, error
 from harness.shelf import CLEANER, DELETE, OLD
 from harness.stack import wait_until
-from harness.table import Table, some_rows
+from harness.table import MERGING, Table, some_rows
 
 WRITER = {"GRANARY_WRITER_MAX_OPEN": "5ms", "GRANARY_WRITER_LEASE": "2s", "GRANARY_STORE_RETRY_FOR": "1s"}
-MERGING = {"merge.min_inputs": "2", "merge.medium.max_age": "1d", "merge.large.max_age": "1d"}
 LADDER = {"GRANARY_BUS_DELAYS": "100ms,200ms,300ms,400ms"}
 ROWS = 20
 

@@ -14,6 +14,8 @@ REJECTS_COLUMNS = {"received_at": "timestamp", "batch_id": "uuid", "row": "int64
                    "reason": "string", "text": "bytes"}
 NEVER_NULL = ("ts", "received_at", "batch_id", "row", "reason", "text")
 NDJSON = "application/x-ndjson"
+# Of a table whose few partitions are merged at once, into one.
+MERGING = {"merge.min_inputs": "2", "merge.medium.max_age": "1d", "merge.large.max_age": "1d"}
 
 
 def ndjson(rows):
