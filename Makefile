@@ -70,8 +70,8 @@ LIVE_C      := $(wildcard tests/integration/*/*_live.c)
 TOOL_C      := $(wildcard tests/integration/tools/*.c)
 BENCH_C     := $(wildcard tests/bench/bench_*.c)
 FUZZ_C      := $(wildcard tests/fuzz/fuzz_*.c)
-ALL_C       := $(wildcard common/*/*.[ch] services/*/*.[ch] services/*/*/*.[ch] cli/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] \
-                 tests/integration/*/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch])
+ALL_C       := $(wildcard common/*/*.[ch] services/*/*.[ch] services/*/*/*.[ch] cli/*.[ch] \
+                 tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] tests/integration/*/*.[ch] tests/bench/*.[ch] tests/fuzz/*.[ch])
 
 COMMON_O    := $(COMMON_C:%.c=$(BUILD)/obj/%.o) $(if $(filter catalog,$(MODULES)),$(BUILD)/obj/gen/migrations.o)
 LIBGRANARY  := $(BUILD)/libgranary.a

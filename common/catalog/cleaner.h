@@ -74,8 +74,8 @@ struct catalog_condemned_page {
     int64_t quarantine_us;      /* since they were first seen, by the database's clock */
     int64_t modified_before_us; /* by the store's clock */
     const char *keep_owner;     /* not those */
-    const struct catalog_table_window
-        *windows; /* of tables whose orphans a backup may name: since they were first seen */
+    /* Of tables whose orphans a backup may name: they stay so long, since they were first seen. */
+    const struct catalog_table_window *windows;
     size_t window_count;
     const char *after; /* path; "" from the start */
     size_t limit;

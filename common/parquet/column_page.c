@@ -48,8 +48,8 @@ static enum err_code load_levels(struct column_reader *reader, struct page *page
     size_t rows = (size_t)page->header.value_count;
     reader->has_nulls = false;
     *out_dense = rows;
-    if (!reader->form.layout.optional ||
-        rows == 0) { /* a page without rows may have no levels either, not even their length */
+    /* A page without rows may have no levels either, not even their length. */
+    if (!reader->form.layout.optional || rows == 0) {
         return OK;
     }
     if (page->header.type == PAGE_DATA) {

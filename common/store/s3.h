@@ -114,7 +114,8 @@ MUST_CHECK enum err_code store_s3_key(const struct s3_store *store, const char *
                                       struct error *err);
 
 /* What an answer says. read: fills in code, message, request id and region from the error document in the body, where there
- * is one; behind a status of success that is the status it would have had. guess: the code of a refused HEAD, which has no body; sent_at_us: by the clock that signed the request. */
+ * is one; behind a status of success also the status that it would have had. guess: the code of a refused HEAD, which has no
+ * body; sent_at_us: by the clock that signed the request. */
 void store_s3_answer_take(struct s3_answer *answer, const char *header, const char *value);
 void store_s3_answer_read(struct s3_answer *answer);
 void store_s3_answer_guess(struct s3_answer *answer, const char *method, int64_t sent_at_us);

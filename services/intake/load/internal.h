@@ -32,7 +32,7 @@ struct load {
     int64_t touched_us;
 };
 
-/* --- spill.c: under `work` ------------------------------------------------------------------------------------- */
+/* --- spill.c: under `work` ------------------------------------------------------------------------------------------ */
 
 /* Takes rows in, and writes some when they have become too many. */
 MUST_CHECK enum err_code load_gather(struct load *load, const struct batch *rows, struct error *err);
